@@ -8,10 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_rollout_lease
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import stages
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import ControllerAction
-
-# Each host runs a task with run_once for itself, and the second one would wait for the Lease of the first one.
-WITHOUT_RUN_ONCE = ("free", "host_pinned")
 
 
 class ActionModule(ControllerAction):
@@ -20,7 +18,8 @@ class ActionModule(ControllerAction):
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Run the module; refuse to hold a Lease in a play in which each host would ask for it."""
         strategy = str(self._task.get_play().strategy).rpartition(".")[2]
-        if self._task.run_once and strategy in WITHOUT_RUN_ONCE and self._task.args.get("state") != "released":
+        # Each host runs a task with run_once for itself, and the second one would wait for the Lease of the first one.
+        if self._task.run_once and strategy.endswith(stages.ALONE) and self._task.args.get("state") != "released":
             return {
                 "failed": True,
                 "changed": False,

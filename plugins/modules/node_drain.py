@@ -123,8 +123,8 @@ nodes:
       skipped:
         - namespace: kube-system
           name: kube-proxy-kx7lm
-          reason: "of DaemonSet/kube-proxy, which would make it again here"
-      message: 1 pods evicted
+          reason: "of DaemonSet/kube-proxy, which would create it again on this node"
+      message: 1 pod evicted
 stop:
   description: >-
     Whether a node failed that still exists. If it is V(false), a failure concerns only nodes that were deleted.

@@ -246,7 +246,8 @@ def _by_hand(group: Group) -> None:
         cluster.call("PATCH", f"{NODES}/{name}", {"metadata": {"annotations": annotations}})
         eventually(lambda: group.live(name)["kubeAPIQPS"] == 63, 60, "the configuration that was assigned by hand")
         eventually(lambda: group.live(name)["kubeAPIQPS"] == 61, 90, "the revert by the guard")
-    assert "not confirmed" in group.site.notes(name)["status"]["error"]
+        # The guard reports once the kubelet is up again.
+        eventually(lambda: "not confirmed" in group.site.notes(name)["status"].get("error", ""), 60, "its report")
 
 
 def _readable(meta: dict[str, t.Any]) -> list[dict[str, t.Any]]:

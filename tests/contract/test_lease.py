@@ -16,7 +16,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease, lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.contract.clusters import Contracted
 from tests.support.api.proxy import Fault, Proxy
@@ -125,7 +125,7 @@ def test_dead_holder_that_comes_back_at_the_last_moment(around: Contracted, sess
 
     def back(method: str, path: str, _count: int) -> Fault | None:
         if method == "DELETE" and slow["name"] in path and not renewed:
-            lease.renew(session, slow)
+            lease_objects.renew(session, slow)
             renewed.append(path)
 
     proxy.fault = back

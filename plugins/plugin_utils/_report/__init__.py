@@ -1,4 +1,0 @@
-# Copyright (c) 2026, livenodes.kubelet contributors
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-"""The live progress and the reports of a rollout: task results become events, events become a report."""

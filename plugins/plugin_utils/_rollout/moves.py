@@ -20,6 +20,7 @@ from .steps import (
     Step,
     copies,
     following,
+    good,
     leased,
     never,
     with_rows,
@@ -38,9 +39,8 @@ def _reset(at: At) -> Options | None:
 
 def _to_reset(at: At, result: Result) -> Mapping[str, Any]:
     on_hosts: dict[str, Any] = {}
-    for host, name in at.batch.hosts.items():
-        row = (result.get("nodes") or {}).get(name) or {"ok": False}
-        if row["ok"] and deliveries.of(row["delivery"]).on_node and not rows.by_follower(row):
+    for host, row in good(at, result).items():
+        if deliveries.of(row["delivery"]).on_node and not rows.by_follower(row):
             on_hosts[host] = {}
     return {"on_hosts": on_hosts}
 
@@ -110,12 +110,7 @@ def _assign_native(at: At) -> Options:
 
 
 def _to_remove(at: At, result: Result) -> Mapping[str, Any]:
-    nodes = result.get("nodes") or {}
-    on_hosts: dict[str, Any] = {}
-    for host, name in at.batch.hosts.items():
-        if (nodes.get(name) or {}).get("ok"):
-            on_hosts[host] = {}
-    return {"on_hosts": on_hosts}
+    return {"on_hosts": {host: {} for host in good(at, result)}}
 
 
 def _drop_annotation(at: At) -> Options | None:

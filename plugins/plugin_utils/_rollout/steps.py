@@ -187,14 +187,19 @@ def _assigned(at: At, result: Result) -> Found:
     return at.found.adding(result, before=result.get("before") or {})
 
 
+def good(at: At, result: Result) -> dict[str, Mapping[str, Any]]:
+    """Return by host the rows of nodes for which a call has succeeded."""
+    found = result.get("nodes") or {}
+    return {host: found[name] for host, name in at.batch.hosts.items() if found.get(name, {}).get("ok")}
+
+
 def copies(at: At, result: Result) -> Mapping[str, Any]:
     """Return what the role checkpoint copies to the node of each host: C(delivery), C(source) and C(data)."""
     on_hosts = {}
-    for host, name in at.batch.hosts.items():
-        row = (result.get("nodes") or {}).get(name) or {}
-        if not row.get("ok") or row["delivery"] == NATIVE or rows.by_follower(row):
+    for host, row in good(at, result).items():
+        if row["delivery"] == NATIVE or rows.by_follower(row):
             continue
-        source = row["source"]
+        source, name = row["source"], at.batch.hosts[host]
         data = result["configmaps"][f"{source['namespace']}/{source['name']}"]
         if not data and name in at.batch.texts:
             data = {source["kubeletConfigKey"]: at.batch.texts[name]}

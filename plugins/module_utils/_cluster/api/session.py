@@ -184,6 +184,10 @@ class Session:
                 raise
         return None
 
+    def patch(self, path: str, body: t.Any, dry_run: bool = False) -> t.Any:
+        """Change the fields of an object that `body` has (one merge patch), and return the object. Raises ApiError."""
+        return self.request("PATCH", path, dry_run_query(dry_run), body, "application/merge-patch+json")
+
     def delete_exactly(self, path: str, preconditions: t.Mapping[str, str], dry_run: bool = False) -> bool:
         """Delete exactly the object that was read; return whether it was there. Raises ApiError, 409 for another."""
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": preconditions}

@@ -14,7 +14,7 @@ from ..._config.plan import own_values
 from ..._config.values import annotation, document, following, node_row, reference
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError
-from ..api.session import Session, dry_run_query
+from ..api.session import Session
 from . import configmaps, node_requests, nodes
 
 Source = t.Optional[t.Dict[str, str]]
@@ -104,9 +104,8 @@ def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
         sources = dict.fromkeys(options["nodes"] or [], options["source"])
     found = {}
     for name, source in sources.items():
-        one = _complete(name, source, delivery)
-        own_transport = (source.get("transport") if isinstance(source, dict) else "") or transport
-        found[name] = dataclasses.replace(one, rollout=rollout, undoes=undoes, transport=own_transport)
+        one = _complete(name, source, delivery, transport)
+        found[name] = dataclasses.replace(one, rollout=rollout, undoes=undoes)
     return found
 
 
@@ -124,17 +123,18 @@ def _rollout(options: dict[str, t.Any]) -> str:
     return rollout
 
 
-def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
+def _complete(name: str, source: t.Any, delivery: str, transport: str) -> Wanted:
     if not isinstance(source, dict) or not source.get("namespace") or not source.get("name"):
         raise ClusterError(
             f"sources: the value of node {name} is {source!r}; set a mapping with namespace, name and kubeletConfigKey"
         )
     key = source.get("kubeletConfigKey") or source.get("kubelet_config_key") or "kubelet"
-    chosen = source.get("delivery") or delivery
-    if chosen not in deliveries.REQUESTS:
-        raise ClusterError(
-            f"sources: node {name} has the unknown delivery {chosen!r}; set one of {', '.join(deliveries.REQUESTS)}"
-        )
+    chosen = {"delivery": source.get("delivery") or delivery, "transport": source.get("transport") or transport}
+    for what, known in (("delivery", deliveries.REQUESTS), ("transport", following.TRANSPORTS)):
+        if chosen[what] not in known:
+            raise ClusterError(
+                f"sources: node {name} has the unknown {what} {chosen[what]!r}; set one of {', '.join(known)}"
+            )
     try:
         record = own_values.given(source.get("own"))
     except ValueError as error:
@@ -149,7 +149,8 @@ def _complete(name: str, source: t.Any, delivery: str) -> Wanted:
             f"sources: the value of node {name} cannot be used: {error}. In YAML, put a name of digits in quotes"
         ) from error
     # The key `uid` is that of a ConfigMap.
-    return Wanted(place, chosen, record, str(source.get("node_uid") or ""), source.get("migrates") is True)
+    uid, migrates = str(source.get("node_uid") or ""), source.get("migrates") is True
+    return Wanted(place, chosen["delivery"], record, uid, migrates, transport=chosen["transport"])
 
 
 def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str, FoundConfig]:
@@ -272,8 +273,7 @@ def write_source(
     current = node
     for _attempt in range(5):
         try:
-            patch = _patch(current, source, sides, notes)
-            stored = session.request("PATCH", path, dry_run_query(dry_run), patch, "application/merge-patch+json")
+            stored = session.patch(path, _patch(current, source, sides, notes), dry_run)
             return nodes.trim(stored).with_delivery(node.delivery)
         except ApiError as error:
             if error.status != 409:

@@ -73,8 +73,7 @@ def write_key(
         body["metadata"]["annotations"] = dict(notes)
     if dry_run and not session.dry_runs():
         return {**configmap, "data": {**(configmap.get("data") or {}), key: text}}
-    place, query = path(meta["namespace"], meta["name"]), dry_run_query(dry_run)
-    return t.cast("dict[str, t.Any]", session.request("PATCH", place, query, body, "application/merge-patch+json"))
+    return t.cast("dict[str, t.Any]", session.patch(path(meta["namespace"], meta["name"]), body, dry_run))
 
 
 def delete(session: Session, configmap: dict[str, t.Any], dry_run: bool) -> None:

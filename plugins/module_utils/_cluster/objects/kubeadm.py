@@ -7,6 +7,7 @@ existing nodes.
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 from ..._config import rollback
@@ -55,21 +56,24 @@ def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -
     Requests: two GETs (three for 1.23). If a ConfigMap must change, a LIST of the nodes, and one PATCH for each such
     ConfigMap. Raises ClusterError, which names the ConfigMap.
     """
-    if options.get("undo") is not None:
-        return _undo(session, options["undo"], check_mode)
     minor, found = read(session)
-    declared = _Declared(session, options["node_configs"], options["other_configs"] or {}, minor)
+    undo, rollout = options.get("undo"), options.get("rollout") or ""
+    if undo is None:
+        declared = _Declared(session, options["node_configs"], options["other_configs"] or {}, minor)
+        change, warning = functools.partial(_update, session, declared, minor, rollout, check_mode), _not_in_sync
+    else:
+        change, warning = functools.partial(_undo, session, undo, check_mode), _not_undone
     rows: dict[str, dict[str, t.Any]] = {}
     diffs: list[dict[str, str]] = []
     for configmap in found:
         name = configmap["metadata"]["name"]
         try:
-            rollout = options.get("rollout") or ""
-            rows[name], difference = _update(session, configmap, declared, minor, rollout, check_mode)
+            rows[name], difference = change(configmap)
         except (ClusterError, document.DocumentError, overlay.OverlayError) as error:
-            raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {error}", _result(rows, diffs, check_mode)) from error
+            result = _result(rows, diffs, check_mode, warning)
+            raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {error}", result) from error
         diffs += difference
-    return _result(rows, diffs, check_mode)
+    return _result(rows, diffs, check_mode, warning)
 
 
 def read(session: Session) -> tuple[int, list[dict[str, t.Any]]]:
@@ -150,7 +154,7 @@ def _minor(session: Session) -> int:
 
 
 def _update(
-    session: Session, configmap: dict[str, t.Any], declared: _Declared, minor: int, rollout: str, dry_run: bool
+    session: Session, declared: _Declared, minor: int, rollout: str, dry_run: bool, configmap: dict[str, t.Any]
 ) -> tuple[dict[str, t.Any], list[dict[str, str]]]:
     """Synchronise one ConfigMap; return its row and its diff.
 
@@ -176,11 +180,10 @@ def _update(
         row = {"changed": bool(changes), "changes": changes, "refused": refused, "variant": document.variant(after)}
         if not changes:
             return {**row, **configmaps.reference(current, KEY)}, []
-        header = f"ConfigMap {NAMESPACE}/{current['metadata']['name']}"
         # JSON, as in all ConfigMaps of this collection: it is valid YAML, and kubeadm renders it again for the nodes.
         # kubeadm's hash of the text, an annotation, is not changed: with a hash that no longer matches, kubeadm
         # treats the configuration as edited by an administrator, as after `kubectl edit`.
-        sent, difference = document.render(after), [compare.diff(before, after, header, header)]
+        sent, difference = document.render(after), [_diff(current, before, after)]
         # Without a name there is nothing that a rollback could undo.
         if rollout:
             note = rollback.written(rollback.read(current), rollout, before, after)
@@ -194,31 +197,38 @@ def _update(
     raise ApiError(409, "it changes faster than it can be patched; run again", "Conflict")
 
 
-def _undo(session: Session, rollout: str, check_mode: bool) -> dict[str, t.Any]:
-    """Undo what a rollout (`all`: any) has written to kubeadm's ConfigMaps; return the result of the module.
+def _undo(
+    session: Session, rollout: str, dry_run: bool, configmap: dict[str, t.Any]
+) -> tuple[dict[str, t.Any], list[dict[str, str]]]:
+    """Undo what a rollout (`all`: any) has written to one ConfigMap; return its row and its diff.
 
     Another writer since the read is an error of the API server, 409: run again.
     """
-    rows: dict[str, dict[str, t.Any]] = {}
-    diffs: list[dict[str, str]] = []
-    for configmap in read(session)[1]:
-        name = configmap["metadata"]["name"]
-        row: dict[str, t.Any] = {"changed": False, "changes": [], "refused": ""}
-        record = rollback.read(configmap)
-        fault = config_sources.fault(configmap, KEY)
-        if record and fault:
-            raise ClusterError(f"ConfigMap {NAMESPACE}/{name}: {fault}", _result(rows, diffs, check_mode))
-        if record:
-            before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
-            after, note = rollback.undone(record, rollout, before)
-            row["changes"] = compare.changed_keys(before, after)
-            row.update(changed=bool(row["changes"]), variant=document.variant(after))
-            if row["changes"]:
-                header = f"ConfigMap {NAMESPACE}/{name}"
-                diffs.append(compare.diff(before, after, header, header))
-                configmap = configmaps.write_key(session, configmap, KEY, document.render(after), check_mode, note)
-        rows[name] = {**row, **configmaps.reference(configmap, KEY)}
-    return _result(rows, diffs, check_mode, _not_undone)
+    row: dict[str, t.Any] = {"changed": False, "changes": [], "refused": ""}
+    difference: list[dict[str, str]] = []
+    record = rollback.read(configmap)
+    if record:
+        before = content(configmap)
+        after, note = rollback.undone(record, rollout, before)
+        changes = compare.changed_keys(before, after)
+        row.update(changed=bool(changes), changes=changes, variant=document.variant(after))
+        if changes:
+            difference = [_diff(configmap, before, after)]
+            configmap = configmaps.write_key(session, configmap, KEY, document.render(after), dry_run, note)
+    return {**row, **configmaps.reference(configmap, KEY)}, difference
+
+
+def _diff(configmap: dict[str, t.Any], before: dict[str, t.Any], after: dict[str, t.Any]) -> dict[str, str]:
+    header = f"ConfigMap {NAMESPACE}/{configmap['metadata']['name']}"
+    return compare.diff(before, after, header, header)
+
+
+def content(configmap: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the configuration in one of kubeadm's ConfigMaps. Raises ClusterError if it is unusable."""
+    fault = config_sources.fault(configmap, KEY)
+    if fault:
+        raise ClusterError(fault)
+    return document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
 
 
 def _not_undone(name: str, row: dict[str, t.Any]) -> str:
@@ -232,10 +242,7 @@ def _decide(
     configmap: dict[str, t.Any], overrides: _NodeLayers, minor: int
 ) -> tuple[dict[str, t.Any], dict[str, t.Any], list[str]]:
     """Return the configuration of a ConfigMap, the one it must have, and the paths that differ. Raises ClusterError."""
-    fault = config_sources.fault(configmap, KEY)
-    if fault:
-        raise ClusterError(fault)
-    before = document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
+    before = content(configmap)
     after = layers.lay_common(before, overrides.values())
     changes = layers.changed_paths(before, after, minor)
     # Problems that were there before are not reported. New warnings count as much as refusals: a kubelet that refuses
@@ -273,9 +280,12 @@ def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
 
 
 def _not_in_sync(name: str, row: dict[str, t.Any]) -> str:
+    remedy = "a rollout with kubelet_config_kubeadm: update synchronises it"
+    if row["refused"]:
+        remedy = f"an update would be refused: {row['refused']}"
     return (
         f"ConfigMap {NAMESPACE}/{name} is not in sync with the nodes: {', '.join(row['changes'])}. Nodes that join "
-        f"and nodes that kubeadm upgrades get its values; {_remedy(row['refused'])}"
+        f"and nodes that kubeadm upgrades get its values; {remedy}"
     )
 
 
@@ -283,7 +293,7 @@ def _result(
     rows: dict[str, dict[str, t.Any]],
     diffs: list[dict[str, str]],
     check_mode: bool,
-    warning: t.Callable[[str, dict[str, t.Any]], str] = _not_in_sync,
+    warning: t.Callable[[str, dict[str, t.Any]], str],
 ) -> dict[str, t.Any]:
     """Return the result. `warning`: what check mode warns of for each ConfigMap that it would update."""
     updated = {name: row for name, row in rows.items() if row["changed"]}
@@ -297,9 +307,3 @@ def _result(
         "diff": diffs,
         "warnings": warnings,
     }
-
-
-def _remedy(refused: str) -> str:
-    if refused:
-        return f"an update would be refused: {refused}"
-    return "a rollout with kubelet_config_kubeadm: update synchronises it"

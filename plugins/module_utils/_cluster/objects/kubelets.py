@@ -12,9 +12,10 @@ import urllib.parse
 
 from ..._config.minors import source_form
 from ..._config.values import document
-from ..api import kubelet_endpoint
+from ..api import kubelet_endpoint, parallel
 from ..api.errors import ApiError
 from ..api.session import Session
+from .nodes import Node
 
 # Seconds for which a GET is repeated while a kubelet restarts. A node that stays unreachable must not delay the others.
 PATIENCE = 8.0
@@ -51,6 +52,17 @@ def configz(session: Session, node: str, minor: int = 0) -> dict[str, t.Any]:
             raise
         raise ApiError(error.status, _explain(error, permission), error.reason, transient=error.transient) from error
     return _checked(answer)
+
+
+def live_configs(
+    session: Session, names: t.Iterable[str], found: t.Mapping[str, Node]
+) -> list[parallel.Outcome[str, dict[str, t.Any]]]:
+    """Return the live configuration of each of the nodes `found` and `names` (one GET for each), or its error."""
+    return parallel.each(
+        [name for name in names if name in found],
+        lambda name: configz(session, name, found[name].minor),
+        session.concurrency,
+    )
 
 
 def _checked(answer: t.Any) -> dict[str, t.Any]:

@@ -60,17 +60,6 @@ def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     return {"changed": False, "lease": {}, "taken_over": [], "obstacles": [], "warnings": [NO_LEASES]}
 
 
-def renew(session: Session, lease: dict[str, t.Any] | None) -> None:
-    """Renew the lease (one PATCH), which shows other rollouts that this one is alive.
-
-    Does nothing without a lease, and with the lease of check mode, which has no name. Raises LeaseLost if another
-    rollout took the lease over.
-    """
-    if lease and lease.get("name"):
-        _check(lease)
-        lease_objects.renew(session, lease)
-
-
 @contextlib.contextmanager
 def whole_cluster(session: Session, what: str, refusal: str, check_mode: bool) -> t.Iterator[tuple[Keeper, list[str]]]:
     """Hold a Lease on all nodes while the block runs; yield what renews it, and a list of warnings.

@@ -25,7 +25,6 @@ _ROLES, _BINDINGS = "roles", "rolebindings"
 _SUFFIX = "-reader"
 _USER = "system:node:"
 _TRIES = 5
-_MERGE = "application/merge-patch+json"
 _GRANT = "grant the verbs get, create and patch on roles and rolebindings there, and get on configmaps"
 
 
@@ -39,11 +38,21 @@ def in_use(found: t.Iterable[nodes.Node]) -> dict[Place, set[str]]:
 
     Only what they are assigned: they keep every ConfigMap that they have read on their disk.
     """
-    users: dict[Place, set[str]] = {}
+    sources = {}
     for node in found:
-        source = node.noted.source if node.by_follower else node.native.source
-        if source and (node.by_follower or node.form.by_role):
-            users.setdefault((source["namespace"], source["name"]), set()).add(node.name)
+        if node.by_follower:
+            sources[node.name] = node.noted.source
+        elif node.form.by_role:
+            sources[node.name] = node.native.source
+    return users_of(sources)
+
+
+def users_of(sources: t.Mapping[str, t.Mapping[str, str] | None]) -> dict[Place, set[str]]:
+    """Return the nodes by the ConfigMap of their source; without those that have none."""
+    users: dict[Place, set[str]] = {}
+    for name, source in sources.items():
+        if source:
+            users.setdefault((source["namespace"], source["name"]), set()).add(name)
     return users
 
 
@@ -96,7 +105,7 @@ def _ensure_role(session: Session, place: Place, check_mode: bool) -> bool:
             f"the Role {namespace}/{name}{_SUFFIX} exists, and does not let a node get the ConfigMap: delete it"
         )
     if not check_mode:
-        session.request("PATCH", _path(_ROLES, namespace, name + _SUFFIX), (), {"rules": [rule]}, _MERGE)
+        session.patch(_path(_ROLES, namespace, name + _SUFFIX), {"rules": [rule]})
     return True
 
 
@@ -143,7 +152,7 @@ def _write_binding(session: Session, place: Place, there: dict[str, t.Any] | Non
 def _bind(session: Session, binding: t.Mapping[str, t.Any], subjects: list[t.Any]) -> None:
     meta = binding["metadata"]
     body = {"metadata": {"resourceVersion": meta["resourceVersion"]}, "subjects": subjects}
-    session.request("PATCH", _path(_BINDINGS, meta["namespace"], meta["name"]), (), body, _MERGE)
+    session.patch(_path(_BINDINGS, meta["namespace"], meta["name"]), body)
 
 
 def revoke(session: Session, namespace: str, users: t.Mapping[Place, set[str]], check_mode: bool) -> list[str]:

@@ -179,7 +179,9 @@ class _Drain:
 
     def _close(self, name: str) -> None:
         row = self.rows[name]
-        row["message"] = f"{len(row['evicted'])} pods evicted" if row["evicted"] else "no pod to evict"
+        row["message"] = "no pod to evict"
+        if row["evicted"]:
+            row["message"] = f"{node_row.counted(len(row['evicted']), 'pod')} evicted"
         del self.left[name]
 
     def _account(self, left: pods.Rows) -> str:

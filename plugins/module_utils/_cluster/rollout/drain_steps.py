@@ -13,13 +13,12 @@ from __future__ import annotations
 import dataclasses
 import time
 import typing as t
-import urllib.parse
 
 from ..._config.forecast.pod_loss import FINISHED, TERMINATING
 from ..._config.values import annotation
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError
-from ..api.session import Session
+from ..api.session import Session, object_path
 from ..objects import node_requests, nodes
 
 DISCOVERY = "/api/v1"
@@ -55,7 +54,6 @@ def cordon_in_words(mark: t.Mapping[str, t.Any]) -> str:
 def _write(session: Session, node: nodes.Node, mark: str | None, dry_run: bool) -> nodes.Node:
     """Cordon a node with our mark, or undo that (None) if needed; after a conflict, read it again and decide anew."""
     path = node_requests.path(node.name)
-    query = [("dryRun", "All")] if dry_run else []
     current = node
     for _attempt in range(TRIES):
         done = current.unschedulable if mark else current.cordoned is None
@@ -64,9 +62,7 @@ def _write(session: Session, node: nodes.Node, mark: str | None, dry_run: bool) 
         if dry_run and not session.dry_runs():
             return _forecast(current, mark)
         try:
-            return nodes.trim(
-                session.request("PATCH", path, query, _patch(current, mark), "application/merge-patch+json")
-            )
+            return nodes.trim(session.patch(path, _patch(current, mark), dry_run))
         except ApiError as error:
             if error.status != 409:
                 raise
@@ -128,7 +124,7 @@ def evict(
         options["gracePeriodSeconds"] = grace_period
     if dry_run:
         options["dryRun"] = ["All"]
-    path = f"/api/v1/namespaces/{urllib.parse.quote(row['namespace'])}/pods/{urllib.parse.quote(row['name'])}/eviction"
+    path = f"{object_path('/api/v1', row['namespace'], 'pods', row['name'])}/eviction"
     body = {
         "apiVersion": api_version,
         "kind": "Eviction",

@@ -17,10 +17,11 @@ import typing as t
 
 from ..._config.forecast import admission, machine_size
 from ..._config.values import amounts, node_row
-from ..api import parallel, timestamps
+from ..api import timestamps
 from ..api.errors import ClusterError
 from ..api.session import Session
-from ..objects import kubelets, lease, node_requests, nodes, pods
+from ..objects import kubelets, node_requests, nodes, pods
+from ..objects.lease import Keeper
 from ..stages import diagnose, soak
 from . import drain_steps, pause
 
@@ -55,8 +56,7 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Resu
         result: _Result = {"changed": False, "nodes": {}, "budget": {}, "paused": None, "pods": {}}
         pause.check_window(options["window"] or {}, result)
         pause.check_pause(session, options, result)
-        if not check_mode:
-            lease.renew(session, options["lease"])
+        Keeper(session, options["lease"], check_mode).keep()
         found = node_requests.find(session, group)
         # A deleted node takes nothing from the budget, and the others of its batch need not wait for it.
         present = [name for name in batch if name in found]
@@ -283,11 +283,7 @@ def _ages(session: Session, found: _Nodes) -> dict[str, float]:
 
 def _answering(session: Session, found: _Nodes, names: t.Iterable[str]) -> set[str]:
     """Return those of the nodes `found` and `names` whose kubelet answers: one GET of its configz for each."""
-    outcomes = parallel.each(
-        [name for name in names if name in found],
-        lambda name: kubelets.configz(session, name, found[name].minor),
-        session.concurrency,
-    )
+    outcomes = kubelets.live_configs(session, names, found)
     return {outcome.item for outcome in outcomes if outcome.error is None}
 
 

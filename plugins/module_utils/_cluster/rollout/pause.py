@@ -31,7 +31,7 @@ def pause(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     namespace, name = options["namespace"], options["pause_configmap"]
     found = configmaps.read(session, namespace, name)
     before = _pause_of(found)
-    wanted = _wanted(options["state"], options["reason"], before)
+    wanted = _wanted(options["state"], options["reason"].strip(), before)
     if wanted is None:
         return {"changed": False, "paused": before, "diff": []}
     if not check_mode or session.dry_runs():
@@ -61,16 +61,13 @@ def _shown(reason: str) -> str:
 def _write(
     session: Session, namespace: str, name: str, data: dict[str, str | None], dry_run: bool, *, exists: bool
 ) -> dict[str, t.Any]:
-    query = dry_run_query(dry_run)
     if exists:
-        path = configmaps.path(namespace, name)
-        answer = session.request("PATCH", path, query, {"data": data}, "application/merge-patch+json")
-    else:
-        body: dict[str, t.Any] = {"apiVersion": "v1", "kind": "ConfigMap"}
-        body["metadata"] = {"name": name, "namespace": namespace}
-        body["data"] = {key: text for key, text in data.items() if text is not None}
-        answer = session.request("POST", configmaps.path(namespace), query, body)
-    return t.cast("dict[str, t.Any]", answer)
+        return t.cast("dict[str, t.Any]", session.patch(configmaps.path(namespace, name), {"data": data}, dry_run))
+    body: dict[str, t.Any] = {"apiVersion": "v1", "kind": "ConfigMap"}
+    body["metadata"] = {"name": name, "namespace": namespace}
+    body["data"] = {key: text for key, text in data.items() if text is not None}
+    path, query = configmaps.path(namespace), dry_run_query(dry_run)
+    return t.cast("dict[str, t.Any]", session.request("POST", path, query, body))
 
 
 def check_window(window: t.Mapping[str, t.Any], result: dict[str, t.Any]) -> None:

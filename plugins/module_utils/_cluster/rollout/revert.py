@@ -187,7 +187,8 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     _write(session, reverts, found, check_mode)
     if not check_mode:
         _wait(session, reverts, found, options, keeper, deadline)
-    return _result(reverts, found, check_mode)
+    rows = {name: _row(one, found.get(name), check_mode).shown() for name, one in reverts.items()}
+    return without_failure("reverting", _result(rows))
 
 
 def _wait(
@@ -238,15 +239,7 @@ def _no_contact(reverts: dict[str, _Revert], error: ApiError) -> NodesFailed:
     for name, one in reverts.items():
         row = node_row.Row(False, NOT_REVERTED, message, False, one.delivery, one.source, error.message)
         rows[name] = row.shown()
-    return NodesFailed(
-        "reverting",
-        dict.fromkeys(rows, message),
-        {
-            "changed": False,
-            "nodes": rows,
-            "summary": {"nodes": len(rows), "reverted": 0, "refused": 0, "failed": len(rows)},
-        },
-    )
+    return NodesFailed("reverting", dict.fromkeys(rows, message), _result(rows))
 
 
 def _read(session: Session, reverts: dict[str, _Revert]) -> dict[str, nodes.Node]:
@@ -266,13 +259,9 @@ def _open(reverts: dict[str, _Revert]) -> list[str]:
 def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes.Node], dry_run: bool) -> None:
     """Assign the previous source to the nodes that would try the failed one again, now or later."""
     goals = _goals(reverts, found)
-    users: dict[readers.Place, set[str]] = {}
-    for name, goal in goals.items():
-        if goal and found[name].reads_by_role:
-            users.setdefault((goal["namespace"], goal["name"]), set()).add(name)
-    if users:
-        # What fails here is not a reason to leave a node on the source that failed: the checkpoint is on its disk.
-        readers.grant(session, users, dry_run)
+    read = {name: goal for name, goal in goals.items() if found[name].reads_by_role}
+    # What fails here is not a reason to leave a node on the source that failed: the checkpoint is on its disk.
+    readers.grant(session, readers.users_of(read), dry_run)
     for outcome in parallel.each(
         list(goals),
         lambda name: config_sources.write_source(
@@ -316,9 +305,7 @@ def _poll(session: Session, reverts: dict[str, _Revert], waiting: list[str]) -> 
     for name in waiting:
         if name in found and reverts[name].judge(found[name]):
             healthy.append(name)
-    for outcome in parallel.each(
-        healthy, lambda name: kubelets.configz(session, name, found[name].minor), session.concurrency
-    ):
+    for outcome in kubelets.live_configs(session, healthy, found):
         reverts[outcome.item].compare(outcome)
     return found
 
@@ -331,11 +318,10 @@ def _row(one: _Revert, node: nodes.Node | None, check_mode: bool) -> node_row.Ro
     return node_row.Row(ok, one.state, one.message, one.written, one.delivery, source, node.error)
 
 
-def _result(reverts: dict[str, _Revert], found: dict[str, nodes.Node], check_mode: bool) -> dict[str, t.Any]:
-    rows = {name: _row(one, found.get(name), check_mode).shown() for name, one in reverts.items()}
+def _result(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
     failed = len(node_row.failures(rows))
     refused = sum(row["state"] == REFUSED for row in rows.values())
-    result = {
+    return {
         "changed": any(row["changed"] for row in rows.values()),
         "nodes": rows,
         "summary": {
@@ -345,4 +331,3 @@ def _result(reverts: dict[str, _Revert], found: dict[str, nodes.Node], check_mod
             "failed": failed,
         },
     }
-    return without_failure("reverting", result)

@@ -19,7 +19,6 @@ from ..objects.lease import Keeper
 from ..stages import diagnose, verdict, verify
 
 CONFIRMED, FOLLOWED, REVERTING, UNANSWERED = "confirmed", "followed", "reverting", "unanswered"
-_MERGE = "application/merge-patch+json"
 _Row = t.Dict[str, t.Any]
 _Judge = t.Callable[[nodes.Node], t.Optional[_Row]]
 _LOG = "on the node, see `journalctl -u livenodes-kubelet-follow`"
@@ -95,7 +94,7 @@ def _confirm_seen(session: Session, seen: t.Mapping[str, t.Any]) -> dict[str, no
 
 
 def _patched(session: Session, name: str, meta: t.Mapping[str, t.Any]) -> nodes.Node:
-    return nodes.trim(session.request("PATCH", node_requests.path(name), (), {"metadata": meta}, _MERGE))
+    return nodes.trim(session.patch(node_requests.path(name), {"metadata": meta}))
 
 
 def _others(

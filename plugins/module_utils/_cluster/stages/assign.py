@@ -154,18 +154,12 @@ def _seen_before(session: Session, changing: dict[str, Step]) -> dict[str, dict[
 
 def _grant(session: Session, steps: dict[str, Step], rows: dict[str, dict[str, t.Any]], check_mode: bool) -> list[str]:
     """Let kubelets that need a Role read what they get; return what that changed. Updates the rows where it fails."""
-    places: dict[str, readers.Place] = {}
-    users: dict[readers.Place, set[str]] = {}
-    for name, step in steps.items():
-        if step.goal and (step.by_follower or step.node.reads_by_role):
-            places[name] = (step.goal["namespace"], step.goal["name"])
-            users.setdefault(places[name], set()).add(name)
-    if not users:
-        return []
+    read = {name: step.goal for name, step in steps.items() if step.by_follower or step.node.reads_by_role}
+    users = readers.users_of(read)
     granted, failed = readers.grant(session, users, check_mode)
-    for name, place in places.items():
-        if failed.get(place):
-            rows[name].update(_failed(failed[place]))
+    for place, why in failed.items():
+        for name in users[place]:
+            rows[name].update(_failed(why))
     return granted
 
 

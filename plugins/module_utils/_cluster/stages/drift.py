@@ -23,7 +23,6 @@ from ..._config.minors import fields_of
 from ..._config.plan import layers, own_file, own_values
 from ..._config.plan.layers import Layers
 from ..._config.values import document
-from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import config_sources, configmaps, kubeadm, kubelets, node_requests, nodes
@@ -101,11 +100,7 @@ def live_configs(
             f"current is not a result of kubelet_configz_facts ({error!r}): pass that unchanged, or omit current"
         ) from error
     unread: dict[str, str] = {}
-    for outcome in parallel.each(
-        [name for name in found if name not in known],
-        lambda name: kubelets.configz(session, name, found[name].minor),
-        session.concurrency,
-    ):
+    for outcome in kubelets.live_configs(session, [name for name in found if name not in known], found):
         if outcome.error:
             unread[outcome.item] = outcome.error.message
         elif outcome.value is not None:
@@ -265,12 +260,9 @@ def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tupl
     for configmap in found:
         name = f"ConfigMap {kubeadm.NAMESPACE}/{configmap['metadata']['name']}"
         try:
-            fault = config_sources.fault(configmap, kubeadm.KEY)
-            if fault:
-                raise ClusterError(f"{name}: {fault}")
-            before = document.parse(configmap["data"][kubeadm.KEY], name)
+            before = kubeadm.content(configmap)
             after = layers.lay_common(before, overrides)
-        except overlay.OverlayError as error:
+        except (ClusterError, overlay.OverlayError) as error:
             raise ClusterError(f"{name}: {error}") from error
         old, new = compare.normalise(before, minor), compare.normalise(after, minor)
         for path in layers.changed_paths(before, after, minor):

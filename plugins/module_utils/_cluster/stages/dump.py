@@ -12,7 +12,7 @@ from ..._config.forecast import allocatable
 from ..._config.minors import fields_of
 from ..._config.rules import start_rules
 from ..._config.values import annotation, document
-from ..api import kubelet_endpoint, parallel
+from ..api import kubelet_endpoint
 from ..api.errors import ClusterError, NodesFailed
 from ..api.session import Session
 from ..objects import config_sources, kubelets, node_requests, nodes
@@ -49,12 +49,9 @@ def _table(
     session: Session, found: dict[str, nodes.Node], options: dict[str, t.Any]
 ) -> tuple[dict[str, t.Any], dict[str, str]]:
     """Return the table, and by node why no live configuration can be read. Only with goals do such nodes have a row."""
-    outcomes = parallel.each(
-        list(found), lambda name: kubelets.configz(session, name, found[name].minor), session.concurrency
-    )
     table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
     failures: dict[str, str] = {}
-    for outcome in outcomes:
+    for outcome in kubelets.live_configs(session, found, found):
         node = found[outcome.item]
         if outcome.error is None:
             about = _live(table, node, outcome.value or {})

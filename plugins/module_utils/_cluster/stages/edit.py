@@ -109,10 +109,16 @@ class _ForecastTerms(t.NamedTuple):
 
 def _terms(options: dict[str, t.Any], node: str) -> _ForecastTerms:
     own = (options.get("by_node") or {}).get(node) or {}
-    # A misspelled value must not lose pods.
-    return _ForecastTerms(
-        own.get("forecast", _REFUSE if options["refuse"] else _WARN), int(own.get("pods", options["allow_pods"]))
-    )
+    try:
+        mode, pods = own.get("forecast", _REFUSE), int(own.get("pods", options["allow_pods"]))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ClusterError(
+            f"by_node: the value of node {node} is {own!r}: set a mapping with forecast and pods, a whole number"
+        ) from error
+    if "forecast" not in own and not options["refuse"]:
+        mode = _WARN
+    # A misspelled mode must not lose pods.
+    return _ForecastTerms(mode, pods)
 
 
 def _limited(rows: _Rows, terms: t.Mapping[str, _ForecastTerms]) -> dict[int, list[str]]:

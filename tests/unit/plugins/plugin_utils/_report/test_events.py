@@ -192,7 +192,7 @@ def test_a_connection_lost_on_the_node_is_unreachable_however_ansible_reports_it
 
 def test_a_drain_names_the_nodes_that_failed() -> None:
     rows = {
-        "n1": {"ok": True, "changed": True, "message": "1 pods evicted"},
+        "n1": {"ok": True, "changed": True, "message": "1 pod evicted"},
         "n2": {"ok": False, "changed": True, "message": "a PodDisruptionBudget forbids it"},
     }
     result = given({"nodes": rows, "msg": "draining failed: n2: a PodDisruptionBudget forbids it"}, state="drained")

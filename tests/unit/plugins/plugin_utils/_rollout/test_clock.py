@@ -64,13 +64,6 @@ def deadline(batch: Batch, **parts: t.Any) -> int:
     )
 
 
-@pytest.mark.parametrize("forks", [1, 5, 20, 50, 200])
-@pytest.mark.parametrize("restart", [8, 60])
-def test_200_good_hosts_are_confirmed_in_time(forks: int, restart: float) -> None:
-    batch = Batch([restart] * 200, forks=forks)
-    assert max(batch.waits()) <= deadline(batch)
-
-
 @given(
     st.builds(
         Batch,

@@ -75,14 +75,6 @@ def test_workers_then_control_plane() -> None:
         ordered(ALL, table(*NAMES), ready_rows(), control_plane="never")
 
 
-@pytest.mark.parametrize(
-    ("goal", "steps"), [("plan", "switch"), ("checkpoint", "to_checkpoint"), ("native", "to_native")]
-)
-def test_the_goal_decides_the_steps(goal: str, steps: str) -> None:
-    found = ordered(ALL, table(*NAMES), ready_rows(), goal=goal)
-    assert {batch["steps"] for batch in found["batches"]} == {steps}
-
-
 def test_only_the_hosts_of_the_play() -> None:
     """The plan may contain further nodes. A stage may have no hosts."""
     found = ordered(ALL, table("n2"), ready_rows())

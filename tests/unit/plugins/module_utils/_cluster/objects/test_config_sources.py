@@ -74,6 +74,7 @@ NO_NAME = r"^sources: the value of node n1 cannot be used: .* In YAML, put .* qu
         ({"namespace": "s", "name": "a", "kubeletConfigKey": 6}, NO_NAME),
         ({"namespace": "s", "name": "A_b"}, NO_NAME),
         ({**place(), "delivery": "nativ"}, "the unknown delivery 'nativ'; set one of auto, native, checkpoint"),
+        ({**place(), "transport": "shh"}, "the unknown transport 'shh'; set one of auto, api, ssh"),
     ],
 )
 def test_sources_that_cannot_be_used(source: t.Any, words: str) -> None:
@@ -218,11 +219,6 @@ def test_an_api_server_without_dry_runs(
 
 ABSENT = ApiError(404, 'configmaps "config-a" not found', "NotFound")
 EXISTS = ApiError(409, 'configmaps "config-a" already exists', "AlreadyExists")
-DELETION = {
-    "kind": "DeleteOptions",
-    "apiVersion": "v1",
-    "preconditions": {"uid": "uid-config-a", "resourceVersion": "7"},
-}
 
 
 def test_paths() -> None:
@@ -230,17 +226,6 @@ def test_paths() -> None:
     assert configmaps.path("kube-system", "a") == f"{CONFIGMAPS}/a"
     assert configmaps.path("a b", "c?d#e") == "/api/v1/namespaces/a%20b/configmaps/c%3Fd%23e"
     assert configmaps.path("a", "../secrets/x") == "/api/v1/namespaces/a/configmaps/..%2Fsecrets%2Fx"
-
-
-def test_read() -> None:
-    refused = ApiError(403, "forbidden")
-    with Calls(
-        *(Call("GET", f"{CONFIGMAPS}/config-a", answer) for answer in (configmap(), ABSENT, refused))
-    ) as session:
-        assert configmaps.read(session, "kube-system", "config-a") == configmap()
-        assert configmaps.read(session, "kube-system", "config-a") is None
-        with pytest.raises(ApiError, match="forbidden"):
-            configmaps.read(session, "kube-system", "config-a")
 
 
 def test_read_managed() -> None:
@@ -279,34 +264,11 @@ def test_create(calls: list[Call], dry_run: bool, stored: t.Any) -> None:
             assert configmaps.create(session, configmap(), dry_run) == stored
 
 
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_delete_is_bound_to_what_was_read(dry_run: bool) -> None:
-    """A dry run is requested in the body: with a body, the API server ignores the query parameter."""
-    body = {**DELETION, "dryRun": ["All"]} if dry_run else DELETION
-    with Calls(Call("DELETE", f"{CONFIGMAPS}/config-a", {}, body=body)) as session:
-        configmaps.delete(session, configmap(), dry_run)
-
-
 def test_reference() -> None:
     assert configmaps.reference(configmap(), "kubelet") == reference()
     dry = configmap()
     del dry["metadata"]["resourceVersion"]
     assert configmaps.reference(dry, "kubelet") == reference(revision="")
-
-
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_write_key(dry_run: bool) -> None:
-    """Only the revision that was read is overwritten, and only the one key."""
-    body = {"metadata": {"resourceVersion": "7"}, "data": {"kubelet": "x"}}
-    stored = configmap(content="x", revision="8")
-    calls = [
-        Call("PATCH", f"{CONFIGMAPS}/config-a", answer, DRY if dry_run else (), body, MERGE)
-        for answer in (stored, EXISTS)
-    ]
-    with Calls(*calls) as session:
-        assert configmaps.write_key(session, configmap(), "kubelet", "x", dry_run) == stored
-        with pytest.raises(ApiError, match="already exists"):
-            configmaps.write_key(session, configmap(), "kubelet", "x", dry_run)
 
 
 def test_configmaps_without_dry_runs() -> None:

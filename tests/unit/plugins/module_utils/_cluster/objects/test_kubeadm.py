@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubeadm
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import rollback
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
@@ -83,20 +84,6 @@ def patch(
         body,
         MERGE,
     )
-
-
-@pytest.mark.parametrize(
-    ("minor", "names"),
-    [
-        (11, ("kubelet-config-1.11",)),
-        (22, ("kubelet-config-1.22",)),
-        (23, ("kubelet-config", "kubelet-config-1.23")),
-        (24, ("kubelet-config",)),
-        (36, ("kubelet-config",)),
-    ],
-)
-def test_names(minor: int, names: tuple[str, ...]) -> None:
-    assert kubeadm.names(minor) == names
 
 
 def test_what_is_common_is_written_and_nothing_else() -> None:
@@ -208,6 +195,7 @@ def test_many_nodes_and_fields_fit_into_the_message() -> None:
         ("v1.23.5", ["kubelet-config-1.23"], ["kubelet-config"]),
         ("v1.23.5", ["kubelet-config"], ["kubelet-config-1.23"]),
         ("v1.23.5", ["kubelet-config", "kubelet-config-1.23"], []),
+        ("v1.22.17", ["kubelet-config-1.22"], []),
         ("v1.19.16+vendor.1", ["kubelet-config-1.19"], []),
     ],
 )
@@ -334,6 +322,23 @@ def test_one_refusal_does_not_hide_what_was_written() -> None:
     error = refused(reads, patch(name="kubelet-config"), patch(ApiError(403, "no"), name="kubelet-config-1.23"))
     assert "kubelet-config-1.23: no" in error.message
     assert (error.result["changed"], list(error.result["configmaps"])) == (True, ["kubelet-config"])
+
+
+def test_one_refusal_does_not_hide_what_was_undone() -> None:
+    """The other ConfigMap has changed since it was read."""
+    names = ("kubelet-config", "kubelet-config-1.23")
+    note = rollback.written(None, "20260101T000000Z-00000000", CONFIG, {**CONFIG, "eventBurst": 31})
+    reads, writes = [cluster("v1.23.0")], []
+    for name, answer in zip(names, (configmap(names[0], TEXT), CONFLICT)):
+        found = configmap(name, WANTED)
+        found["metadata"]["annotations"] = note
+        reads.append(get(found, name))
+        write = patch(answer, document.render(CONFIG), name)
+        write.body["metadata"]["annotations"] = dict.fromkeys(note)
+        writes.append(write)
+    error = refused(reads, writes, undo="all")
+    assert f"ConfigMap {kubeadm.NAMESPACE}/{names[1]}: {CONFLICT.message}" in error.message
+    assert (error.result["changed"], list(error.result["configmaps"])) == (True, [names[0]])
 
 
 def test_secrets_are_masked_in_the_diff() -> None:

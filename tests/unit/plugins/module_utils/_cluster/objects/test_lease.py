@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 import typing as t
 
@@ -100,14 +99,6 @@ def test_hold(api: Direct, wall: Clock) -> None:
     }
 
 
-def test_three_thousand_nodes(api: Direct, wall: Clock) -> None:
-    names = [f"ip-10-{number // 250}-{number % 250}-7.eu-central-1.compute.internal.example" for number in range(3000)]
-    hold(api, names)
-    assert json.loads(next(iter(api.leases.values()))["metadata"]["annotations"][lease_objects.NODES]) == sorted(names)
-    text = refused(api, nodes=names[-1:], wait=0).message
-    assert f"Nodes in both rollouts: {names[-1]}." in text
-
-
 def test_more_names_than_a_lease_can_keep(api: Direct, wall: Clock) -> None:
     error = refused(api, nodes=[f"{number:0200}" for number in range(2000)])
     assert (
@@ -135,7 +126,7 @@ def test_a_live_holder_is_named(api: Direct, wall: Clock) -> None:
     theirs = hold(api, [f"n{number:02}" for number in range(20)], holder="ops@bastion", group="frontend")["lease"]
     began = stamp(api.now)
     api.now += 100
-    lease.renew(api, theirs)
+    lease_objects.renew(api, theirs)
     api.now += 12
     api.asked.clear()
     error = refused(api, nodes=[f"n{number:02}" for number in range(5, 30)], wait=30)
@@ -186,7 +177,7 @@ def test_a_sign_of_life_ends_the_wait(api: Direct, wall: Clock, wait: int | None
 
     def beat() -> None:
         if api.now - began >= 20:
-            lease.renew(api, theirs)
+            lease_objects.renew(api, theirs)
 
     wall.tick = beat
     assert "alive has been rolling out to batch" in refused(api, wait=wait).message
@@ -224,7 +215,7 @@ def test_a_holder_that_renews_at_the_last_moment_keeps_its_lease(api: Direct, wa
     def back() -> None:
         if methods(api)[-1] == "GET":
             api.look = lambda: None
-            lease.renew(api, theirs)
+            lease_objects.renew(api, theirs)
 
     api.look = back
     assert "slow has been rolling out to batch" in refused(api, wait=0).message
@@ -270,7 +261,7 @@ def test_a_wrong_clock_neither_steals_nor_loses_a_lease(api: Direct, wall: Clock
     wall.off = theirs
     held = hold(api, holder="other")["lease"]
     api.now += 60
-    lease.renew(api, held)
+    lease_objects.renew(api, held)
     assert api.leases[held["name"]]["spec"]["renewTime"] == stamp(api.now)
     wall.off = mine
     api.now += 64.9
@@ -316,26 +307,10 @@ def test_check_mode(api: Direct, wall: Clock) -> None:
     assert list(api.leases) == [theirs["name"]] and not wall.slept
 
 
-def test_renew(api: Direct, wall: Clock) -> None:
-    """One request; the acquireTime stays."""
-    held = hold(api)["lease"]
-    began = api.now
-    api.now += 30
-    api.asked.clear()
-    lease.renew(api, held)
-    assert methods(api) == ["PATCH"]
-    assert api.leases[held["name"]]["spec"] == {
-        "holderIdentity": "me",
-        "leaseDurationSeconds": 60,
-        "acquireTime": stamp(began),
-        "renewTime": stamp(began + 30),
-    }
-
-
 @pytest.mark.parametrize("held", [None, {}, {"name": ""}])
 def test_without_a_lease_nothing_is_renewed_or_released(held: dict[str, t.Any] | None) -> None:
     with Calls() as session:
-        lease.renew(session, held)
+        lease.Keeper(session, held).keep()
         assert release(session, held or {}) is False
 
 
@@ -355,18 +330,18 @@ def test_a_lease_that_was_lost(api: Direct, wall: Clock, lose: t.Callable[..., N
         match=f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was deleted, or another rollout "
         "of the same nodes took over after 60 s.*look for the other rollout",
     ):
-        lease.renew(api, held)
+        lease_objects.renew(api, held)
 
 
 def test_a_renewal_that_fails_for_another_reason(api: Direct) -> None:
     api.answers["PATCH *"] = ApiError(403, "forbidden")
     held = {"name": "a", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": 60}
     with pytest.raises(ApiError, match="forbidden"):
-        lease.renew(api, held)
+        lease_objects.renew(api, held)
     assert api.requests == [("PATCH", lease_objects.path("kube-system", "a"))]
 
 
-@pytest.mark.parametrize("use", [lease.renew, release])
+@pytest.mark.parametrize("use", [lease.Keeper, release])
 def test_an_incomplete_lease(use: t.Callable[..., t.Any]) -> None:
     words = "lease has no duration, holder, namespace, uid: pass the value `lease` of kubelet_rollout_lease"
     with Calls() as session, pytest.raises(ClusterError, match=words):

@@ -212,7 +212,7 @@ class Race:
             clocks.mine.client = client
             held = lease.lease(client, options, False)
             while True:
-                lease.renew(client, held["lease"])
+                lease_objects.renew(client, held["lease"])
 
         return work
 

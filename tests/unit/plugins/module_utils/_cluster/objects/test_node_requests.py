@@ -43,12 +43,6 @@ def listed(names: t.Sequence[str], more: str = "", remaining: int = 0) -> dict[s
     return {**page, "metadata": {**page["metadata"], **({"remainingItemCount": remaining} if remaining else {})}}
 
 
-def test_read_one_by_name() -> None:
-    """Does not ask for the rest of a large cluster."""
-    with Calls(Call("GET", NODES, listed(["n1"]), (("fieldSelector", "metadata.name=n1"), *PAGE))) as session:
-        assert list(node_requests.read(session, {"n1": None})) == ["n1"]
-
-
 def test_several_are_listed_in_the_order_of_the_names() -> None:
     with Calls(Call("GET", NODES, listed(MANY[:8]), [("limit", 8)])) as session:
         assert list(node_requests.read(session, ["n7", "n2"])) == ["n7", "n2"]
@@ -90,14 +84,6 @@ def test_all_unknown_names_are_named() -> None:
         node_requests.read(session, ["n9", "n1", "n8"])
     assert "the cluster at https://api.example:6443 has no node named n9, n8: check the names" in caught.value.message
     assert "kubelet_config_node_name" in caught.value.message
-
-
-def test_names_that_a_complete_list_does_not_have_are_unknown() -> None:
-    with (
-        Calls(Call("GET", NODES, listed(MANY[2:]), [("limit", 80)])) as session,
-        pytest.raises(ClusterError, match="n0, n1:"),
-    ):
-        node_requests.read(session, MANY)
 
 
 def test_names_that_a_list_did_not_reach_may_be_unknown() -> None:
@@ -220,15 +206,6 @@ def test_requests_of_an_api_server(count: int, wanted: int, lists: int, gets_of_
 def test_no_names_is_a_mistake_and_not_all_nodes() -> None:
     with Calls() as session, pytest.raises(ClusterError, match="nodes is an empty list"):
         node_requests.read(session, [])
-
-
-def test_pages() -> None:
-    with Calls(
-        Call("GET", NODES, items(node("n1"), more="token 1"), PAGE),
-        Call("GET", NODES, items(node("n2"), more="token 2"), (*PAGE, ("continue", "token 1"))),
-        Call("GET", NODES, items(node("n3")), (*PAGE, ("continue", "token 2"))),
-    ) as session:
-        assert list(node_requests.read(session)) == ["n1", "n2", "n3"]
 
 
 def test_expired_pages_are_read_again_from_the_first() -> None:

@@ -129,7 +129,7 @@ def test_a_budget_that_blocks_until_the_end(clock: Clock, monkeypatch: pytest.Mo
     assert (names(rows["n1"]["evicted"]), names(rows["n2"]["evicted"]), rows["n2"]["message"]) == (
         ["b"],
         ["c"],
-        "1 pods evicted",
+        "1 pod evicted",
     )
     # At once, after 1, 2 and 4 s more, then every 5 s and at the end; the node that is done is not listed any more.
     asked = len(api.bodies(eviction("a")))

@@ -57,6 +57,8 @@ def test_a_pause(clock: Clock) -> None:
     [
         (None, {}, {"paused": "true"}, True),
         (None, {"reason": "n1 was reverted"}, {"paused": "true", "reason": "n1 was reverted"}, True),
+        # As a text block of YAML ends.
+        (None, {"reason": "a\n"}, {"paused": "true", "reason": "a"}, True),
         ({"other": "kept"}, {"reason": "a"}, {"other": "kept", "paused": "true", "reason": "a"}, True),
         ({"paused": "yes", "reason": "a"}, {}, {"paused": "yes", "reason": "a"}, False),
         ({"paused": "yes", "reason": "a"}, {"reason": "b"}, {"paused": "true", "reason": "b"}, True),

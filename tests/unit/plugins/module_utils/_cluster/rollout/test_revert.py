@@ -169,21 +169,6 @@ def test_a_migration_that_failed_leaves_the_delivery_as_it_was(clock: Clock) -> 
     assert noted == {"configMap": good, "nodeUID": "uid-n1"}
 
 
-def test_a_checkpoint_that_never_got_there(clock: Clock) -> None:
-    """The node was refused or out of reach: only the annotation is restored."""
-    cluster = Direct(
-        node("n1", marked=reference("bad"), reported=status(reference("good"), reference("good"))),
-        live={"n1": live(maxPods=110)},
-    )
-    result = go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))
-    assert result["changed"]
-    # Nothing was changed on the node, so nothing runs again.
-    assert result["nodes"]["n1"]["message"] == "still running its previous configuration"
-    assert cluster.nodes["n1"]["metadata"]["annotations"][annotation.SOURCE] == annotation.text(
-        {"configMap": reference("good"), "nodeUID": "uid-n1"}
-    )
-
-
 def test_a_guard_that_has_not_acted(clock: Clock) -> None:
     reported = {**status(reference("bad"), reference("bad")), "error": WORDS}
     cluster = Direct(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=110)})

@@ -350,6 +350,13 @@ def test_what_does_not_belong_together(wrong: dict[str, t.Any]) -> None:
         edit.forecast(session, {**options({"maxPods": 5}), **wrong}, False)
 
 
+@pytest.mark.parametrize("own", [{"pods": "few"}, {"pods": None}, "few", ["pods"]])
+def test_limits_of_a_node_that_are_none(own: t.Any) -> None:
+    words = "by_node: the value of node n1 is .*: set a mapping with forecast and pods, a whole number"
+    with Calls() as session, pytest.raises(ClusterError, match=words):
+        edit.forecast(session, options({"maxPods": 5}, by_node={"n1": own}), False)
+
+
 def test_flags_of_one_node_are_not_those_of_another() -> None:
     """Nodes that are alike share the work, those whose flags hide the change do not."""
     given = options({"maxPods": 1}, "n1 n2")

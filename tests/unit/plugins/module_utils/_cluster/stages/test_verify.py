@@ -97,7 +97,7 @@ def test_fell_back_names_the_cause(clock: Clock, content: str, cause: str) -> No
         (
             waiting("n1", config=status(B, B)),
             "sync_error",
-            "the ConfigMap kube-system/config-a key kubelet does not exist; its kubelet still runs kube-system/config",
+            "does not exist; its kubelet still runs kube-system/config-b key kubelet. Push it again",
         ),
         (
             node("n1", place("theirs"), status()),

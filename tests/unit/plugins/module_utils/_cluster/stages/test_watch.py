@@ -15,7 +15,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     ClusterError,
     NodesFailed,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, watch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.verdict import Verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
@@ -186,15 +186,6 @@ def test_the_whole_source_of_a_checkpoint_is_compared(hosts: t.Any, content: t.A
 
 
 FOUND = Verdict("fell_back", "its kubelet refused it")
-
-
-def test_missing() -> None:
-    found = diagnose.missing(place(), nodes.trim(node(config=status(active=reference("old")))))
-    assert (found.state, found.final) == ("sync_error", True)
-    assert (
-        "config-a key kubelet does not exist; its kubelet still runs kube-system/old key kubelet. Push it again"
-        in found.message
-    )
 
 
 def test_refusal() -> None:
