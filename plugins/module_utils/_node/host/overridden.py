@@ -65,10 +65,7 @@ def by_flags(config: Config, current: Config, argv: Sequence[str], minor: int | 
 def by_dropins(config: Config, current: Config, dropins: _Dropins, flags: Mapping[str, str]) -> Findings:
     """Return which values a drop-in of --config-dir overrides, except for those that a flag (by path) overrides too."""
     reasons: list[str] = []
-    warnings: list[str] = []
-    for file, content in dropins.items():
-        if content is None:
-            warnings.append(f"{file} cannot be read on the node, and its fields override the configuration")
+    warnings = _unread(dropins)
     for keys, (live, file) in _merged(dropins).items():
         path = paths.show(keys)
         wanted = value_at(config, path, _ABSENT)
@@ -88,7 +85,6 @@ def by_dropins(config: Config, current: Config, dropins: _Dropins, flags: Mappin
 
 def by_later(declared: Config, dropins: _Dropins) -> Findings:
     """Return which fields of our drop-in never become live, because a later drop-in has them."""
-    warnings = [f"{file} cannot be read on the node, and its fields win" for file, each in dropins.items() if not each]
     layers = {file: _fields_of(each) for file, each in dropins.items()}
     live = merged_dropins.merge({}, [declared, *layers.values()])
     reasons = []
@@ -104,7 +100,12 @@ def by_later(declared: Config, dropins: _Dropins) -> Findings:
             f"{path}: the drop-in {last} comes after ours and overrides {_shown(path, wanted)}. "
             "Remove the field there, or omit it from kubelet_config"
         )
-    return Findings(reasons, warnings)
+    return Findings(reasons, _unread(dropins))
+
+
+def _unread(dropins: _Dropins) -> list[str]:
+    unread = [file for file, content in dropins.items() if content is None]
+    return [f"{file} cannot be read on the node, and its fields override the configuration" for file in unread]
 
 
 def _fields_of(content: Config | None) -> Config:
