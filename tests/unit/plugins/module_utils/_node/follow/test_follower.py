@@ -322,7 +322,7 @@ def looks(
     # They end in time.
     monkeypatch.setattr(watching, "WATCH_SECONDS", (0, 0))
     with contextlib.suppress(Over):
-        watching.follow("/guard")
+        watching.main("/guard")
         assert left, "it ended"
     return len(counted), pauses[1:]
 
