@@ -103,7 +103,7 @@ def target(words: Sequence[str], folder: str = "") -> Endpoint:
     config = merged(words, folder)
     try:
         return endpoint(config, words)
-    except ValueError:
+    except (ValueError, TypeError):
         return endpoint({}, ())
 
 

@@ -9,9 +9,9 @@ import json
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from ..._config.fields import fields
+from ..._config.fields.shadow import HIDDEN
 from ..records import blockyaml
 
-HIDDEN = "********"
 _SECRET_FIELDS = [name for name, field in fields.ALL.items() if field.secret]
 _NOT_SHOWN = f"(more is not shown: it may quote {', '.join(_SECRET_FIELDS)})"
 
