@@ -85,10 +85,6 @@ class Trial(t.NamedTuple):
         """The name under which the guard remembers its progress."""
         return f"{self.armed.boot_id}/{self.armed.monotonic}"
 
-    def but(self, **changes: t.Any) -> Trial:
-        """Return the same trial with some fields changed."""
-        return self._replace(**changes)
-
     def encode(self) -> bytes:
         """Return the content of the trial file: JSON."""
         known = {name: value for name, value in self._asdict().items() if name != "unknown"}

@@ -211,8 +211,8 @@ def test_no_switch_without_a_saved_local_config(tmp_path: Path) -> None:
     for act in (lambda: store.switch(A), lambda: store.arm(Trial(A, None, NOW)), lambda: store.switch(None)):
         with pytest.raises(StoreError, match="save it first"):
             act()
+    store.reset()
     assert store.running() is None
-    assert store.reset() is False
 
 
 def test_no_switch_to_what_is_not_whole(store: Store) -> None:
