@@ -47,9 +47,9 @@ class Moment(t.NamedTuple):
     wall: float
 
     @classmethod
-    def now(cls, root: str = "/") -> Moment:
+    def now(cls) -> Moment:
         """Return the current moment. Raises OSError without /proc."""
-        with open(os.path.join(root, "proc/sys/kernel/random/boot_id"), encoding="ascii") as file:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot_id = file.read().strip()
         return cls(boot_id, time.monotonic(), time.time())
 

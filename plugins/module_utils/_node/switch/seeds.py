@@ -153,8 +153,7 @@ def remove(config_dir: str, unit: str, run: Run) -> None:
     """Remove the files of a seed, first what lets it begin again. Raises FileError."""
     files.remove(content(config_dir))
     for path in (_wanted_by(unit), SERVICE_PATH):
-        with contextlib.suppress(FileNotFoundError):
-            files.remove(path)
+        files.remove(path)
     with contextlib.suppress(OSError):
         os.rmdir(os.path.dirname(_wanted_by(unit)))
     files.remove_folder(folder(config_dir))

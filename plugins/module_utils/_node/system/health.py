@@ -286,7 +286,8 @@ def away(path: str) -> str:
         except (socket.timeout, BlockingIOError):
             # BlockingIOError: the queue of connections is full, because the process takes none out of it.
             return f"{path} accepts connections and does not answer"
-        except OSError:
+        except (OSError, ValueError):
+            # ValueError: a path that cannot be encoded.
             return ""
     return ""
 
