@@ -126,14 +126,6 @@ def test_what_is_done_apart_leaves_only_its_result(monkeypatch: pytest.MonkeyPat
     assert before == []
 
 
-def test_a_result_that_a_kill_has_cut_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ended the service with an error of Python."""
-    monkeypatch.setattr(steps, "look", lambda: None)
-    monkeypatch.setattr(watching.json, "dump", lambda _found, stream: stream.write('[{"path": '))
-    with pytest.raises(ApiError, match=r"^the follower's step look has ended without a result$"):
-        watching.apart("look")
-
-
 def refused() -> None:
     raise ApiError("refused", 403)
 

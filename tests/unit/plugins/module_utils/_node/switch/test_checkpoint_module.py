@@ -176,11 +176,6 @@ def test_a_trial_that_another_run_has_replaced_cannot_be_confirmed(node: Node) -
     assert assign(node, "b", "confirmed", trial=second)["trial"]["confirmed"]
 
 
-def test_what_a_trial_does_not_know_or_need(node: Node) -> None:
-    assign(node, "a", node_proof=False, kubelet_version="")
-    assert node.trial().extra["node_proof"] is False and node.trial().kubelet_version == ""
-
-
 @pytest.mark.parametrize("graduated", [True, False])
 @pytest.mark.parametrize(("before", "known"), [(True, True), (False, False), (None, True)])
 def test_a_second_change_knows_whether_the_kubelet_was_healthy_before_the_first(
