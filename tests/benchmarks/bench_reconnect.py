@@ -71,7 +71,7 @@ def reconnect(away: float) -> list[float]:
         mock.patch.object(watching, "ApiServer", return_value=server),
         contextlib.suppress(Back),
     ):
-        watching.follow("")
+        watching.main("")
     return server.asked
 
 

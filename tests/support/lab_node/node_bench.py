@@ -143,7 +143,7 @@ store.switch(source)
 
     def confirm(self) -> None:
         """Confirm, as the controller does after its four proofs."""
-        self.python("store.record(store.trial().but(confirmed=True))")
+        self.python("store.record(store.trial()._replace(confirmed=True))")
 
     def healthy(self, port: int = 10248) -> bool:
         """Return whether healthz answers on the node."""

@@ -205,7 +205,7 @@ class Node:
 
     def confirm(self) -> None:
         """Record that the controller has verified the node."""
-        self.store.record(self.trial().but(confirmed=True))
+        self.store.record(self.trial()._replace(confirmed=True))
 
     # What time does
 

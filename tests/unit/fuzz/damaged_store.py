@@ -35,7 +35,7 @@ def _made() -> Node:
     node.assign(SOURCE)
     node.start()
     node.later()
-    node.store.record(t.cast("t.Any", node.store.trial()).but(confirmed=True))
+    node.store.record(t.cast("t.Any", node.store.trial())._replace(confirmed=True))
     for _look in range(8):
         node.later(10)
     assert node.store.last_known_good() == SOURCE

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import blockyaml
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox, Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import meta, trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import (
     binary,
     config_summary,
@@ -132,15 +132,15 @@ PARSERS = {
     "trial": Parser(documents(TRIAL), trial.decode, (trial.TrialError,)),
     "progress of the guard": Parser(
         documents(Progress(name="t", boot="b")._asdict()),
-        kept(lambda folder: Records(folder).progress(), "store/progress"),
+        kept(lambda folder: ProgressFile(folder).read(), "store/progress"),
     ),
     "progress of the guard, in memory": Parser(
         documents({"on_disk": Progress()._asdict(), "now": Progress(name="t")._asdict()}),
-        kept(lambda folder: Records(folder, spare=f"{folder}/spare").progress(), "spare"),
+        kept(lambda folder: Records(folder, files.DISK, f"{folder}/spare").progress(), "spare"),
     ),
     "report of the guard": Parser(
         documents(Report(STATUS, "m", True, 1.0, "s")._asdict()),
-        kept(lambda folder: Records(folder).report(), "store/report"),
+        kept(lambda folder: Outbox(folder).report(), "store/report"),
     ),
     "start of the guard": Parser(
         documents({"invocation": "i", "target": "a"}), kept(lambda folder: Started(f"{folder}/s").target("i"), "s")

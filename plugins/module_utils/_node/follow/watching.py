@@ -64,14 +64,8 @@ class Watch:
             raise ApiError(f"the API server has ended the watch of Node {self.name} before its time")
 
 
-def main(folder: str, _words: Sequence[str]) -> int:
-    """Run the service of the program in this folder; return its exit status."""
-    follow(folder)
-    return 0
-
-
-def follow(folder: str) -> None:
-    """Watch the Node of this node until another program is installed: systemd starts that one then."""
+def main(folder: str, _words: Sequence[str] = ()) -> int:
+    """Watch the Node of the program in this folder, until another one is installed: systemd starts that one then."""
     done: Any = None
     sound: Any = None
     failures = 0
@@ -82,7 +76,7 @@ def follow(folder: str) -> None:
             for node in watch.nodes():
                 failures = 0
                 if _program(folder) != ours:
-                    return
+                    return 0
                 notes = node["metadata"].get("annotations") or {}
                 now = (node["metadata"].get("uid"), *map(notes.get, watch.read))
                 answer = notes.get(watch.answer) or ""
@@ -96,6 +90,7 @@ def follow(folder: str) -> None:
             sys.stderr.flush()
             failures += 1
             time.sleep(pause(failures))
+    return 0
 
 
 def apart(step: str, *given: Any) -> Any:

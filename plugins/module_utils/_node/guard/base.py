@@ -58,9 +58,7 @@ class Records(Outbox):
     `spare` is the path of a file in memory (/run), through `memory`, for what a full or read-only disk cannot hold.
     """
 
-    def __init__(
-        self, config_dir: str, fs: files.OS = files.DISK, spare: str = "", memory: files.OS = files.DISK
-    ) -> None:
+    def __init__(self, config_dir: str, fs: files.OS, spare: str, memory: files.OS = files.DISK) -> None:
         super().__init__(config_dir, fs)
         self.progress_file = ProgressFile(config_dir, fs)
         self.spare = spare
@@ -86,18 +84,14 @@ class Records(Outbox):
             self._held = _NOTHING
         except files.FileError:
             self._held = self.progress_file.read(), progress
-            if self.spare:
-                files.make_folder(os.path.dirname(self.spare), self.memory)
-                value = {"on_disk": self._held[0]._asdict(), "now": progress._asdict()}
-                json_file.save(self.spare, value, self.memory)
+            files.make_folder(os.path.dirname(self.spare), self.memory)
+            value = {"on_disk": self._held[0]._asdict(), "now": progress._asdict()}
+            json_file.save(self.spare, value, self.memory)
             raise
-        if self.spare:
-            files.remove(self.spare, self.memory)
+        files.remove(self.spare, self.memory)
 
     def _in_memory(self) -> tuple[Progress | None, Progress]:
         """Return what the disk held when the spare file was written, and what that holds."""
-        if not self.spare:
-            return _NOTHING
         try:
             value = json_file.load(self.spare, self.memory)
             return json_file.fields(value["on_disk"], Progress()), json_file.fields(value["now"], Progress())

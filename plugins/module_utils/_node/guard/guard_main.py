@@ -45,24 +45,20 @@ def main(folder: str, words: list[str]) -> int:
 
     `folder` is the guard's own folder. It is in the config folder and holds `settings.json`.
     """
-    store = Store(os.path.dirname(folder))
     what = words[0] if words else ""
     if what == "seed":
         # Without settings: nothing is installed yet.
         from ..switch import seeds
 
-        return seeds.plant(store.config_dir)
+        return seeds.plant(os.path.dirname(folder))
     if what == "follow":
         # The script of an older program beside this one, of which a power cut has lost the new one.
         from ..follow import watching
 
         return watching.main(folder, words)
     guard = guard_of(folder)
-    if what == "prestart":
-        return prestart(guard)
-    if what == "watch":
-        return watch(guard, folder)
-    act = {"tick": tick, "report": report, "verify": verify, "status": status, "look": look}.get(what)
+    of_guard = {"prestart": prestart, "watch": watch, "tick": tick, "report": report, "verify": verify}
+    act = {**of_guard, "status": status, "look": look}.get(what)
     if act is None:
         sys.stderr.write(f"usage: {folder} prestart | watch | tick | report | verify | status | follow | look\n")
         return 2
@@ -115,7 +111,7 @@ def prestart(guard: Guard) -> int:
     return 0
 
 
-def watch(guard: Guard, folder: str) -> int:
+def watch(guard: Guard) -> int:
     """Watch a trial to its end and report to the cluster. Returns when there is nothing left to do."""
     reports = pacing.Requests()
     while True:
@@ -126,7 +122,7 @@ def watch(guard: Guard, folder: str) -> int:
             wait = LONGEST_PAUSE / 6
         if guard.records.report() is not None:
             if guard.reportable() and time.monotonic() >= reports.due:
-                program = installed.program(sys.executable, os.path.dirname(folder))
+                program = installed.program(sys.executable, guard.host.store.config_dir)
                 done = command.execute([*program, "report"], pacing.API_SECONDS)
                 if done.stderr:
                     sys.stderr.write(f"{done.stderr.rstrip()}\n")

@@ -19,7 +19,7 @@ from ..store.local import OVERRIDE
 from ..store.meta import Source
 from ..store.store_reader import LOCAL_TARGET, quietly
 from ..store.trial import Progress
-from ..system import command
+from ..system import command, health
 from ..system.files import StoreError
 from ..unit import dropin_folder
 from .base import Host
@@ -147,7 +147,7 @@ class NewBinary:
 
     def _is_another(self, program: str) -> bool:
         """Whether another program than the kubelet, which starts it."""
-        return bool(self.settings.folder) and not os.path.basename(program).startswith("kubelet")
+        return bool(self.settings.folder) and not health.is_kubelet(program)
 
     # Asking, without the lock
 

@@ -12,6 +12,7 @@ import re
 import time
 from typing import Any, Mapping, NamedTuple, Sequence
 
+from ..._config.fields import merged_dropins
 from ..records import blockyaml
 from ..system import command, health
 from ..system.health import Endpoint, endpoint, flag, kubelet_of
@@ -103,7 +104,7 @@ def target(words: Sequence[str], folder: str = "") -> Endpoint:
     config = merged(words, folder)
     try:
         return endpoint(config, words)
-    except ValueError:
+    except (ValueError, TypeError):
         return endpoint({}, ())
 
 
@@ -116,7 +117,8 @@ def merged(words: Sequence[str], folder: str = "", ours: str = "") -> Mapping[st
     def read(path: str) -> Mapping[str, Any]:
         return config_of(ours if ours and dropin_folder.is_link(path) else path)
 
-    return dropin_folder.merged(config_of(flag(words, "config")), words, read, folder)
+    layers = [read(path) for path in dropin_folder.listed(flag(words, "config-dir") or folder)]
+    return merged_dropins.merge(config_of(flag(words, "config")), layers)
 
 
 def config_of(path: str | None) -> Mapping[str, Any]:

@@ -11,14 +11,13 @@ import re
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..._config.rules.problem import WARNING, Problem
-from ..store import statefiles
+from ..store import kept_files, statefiles
 from ..system import command, files
 from ..system.command import Run
 from ..system.health import flag
 
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
 _DEFAULT_RESOLV_CONF = "/etc/resolv.conf"
-DEFAULT_ROOT = "/var/lib/kubelet"
 # The default of the endpoint: cmd/kubelet/app/options/options.go, from 1.27 on apis/config/v1beta1/defaults.go.
 _CONTAINERD_SINCE = 24
 _CRIO_DRIVER = re.compile(r'^\s*cgroup_manager\s*=\s*["\'](systemd|cgroupfs)["\']', re.MULTILINE)
@@ -56,7 +55,7 @@ def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int |
         "systemd_resolved": _uses_resolved(root, run),
         "hostname": os.uname().nodename,
         "hostname_override": flag(argv, "hostname-override"),
-        "state_files": state_files(flag(argv, "root-dir") or DEFAULT_ROOT, root),
+        "state_files": state_files(kept_files.root_folder(argv), root),
     }
 
 

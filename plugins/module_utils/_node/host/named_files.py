@@ -50,12 +50,12 @@ def owned(
     return {kind: list(_owned(paths, root)) for kind, paths in places.items()}
 
 
-def _owned(paths: Sequence[str], root: str) -> Iterator[dict[str, str]]:
+def _owned(paths: Sequence[Any], root: str) -> Iterator[dict[str, str]]:
     for path in paths:
         try:
             # A relative path starts from a folder that is not known here.
-            found = os.stat(below(root, path)) if path.startswith("/") else None
-        except OSError:
+            found = os.stat(below(root, path)) if str(path).startswith("/") else None
+        except (OSError, ValueError):
             continue
         if found:
             owner = f"{_name(pwd.getpwuid, found.st_uid)}:{_name(grp.getgrgid, found.st_gid)}"
@@ -121,7 +121,8 @@ class _Place:
         """Return the mode of what is at the path, links followed; None if nothing is."""
         try:
             return os.stat(below(self.root, path)).st_mode
-        except OSError:
+        except (OSError, ValueError):
+            # ValueError: a path with a null byte.
             return None
 
     def no_file(self, field: str, path: str) -> str:

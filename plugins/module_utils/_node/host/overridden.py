@@ -22,7 +22,6 @@ from .dropin_look import Config, Seen, value_at
 from .preflight_decisions import Findings
 
 _ABSENT = object()
-_HEADER = ("kind", "apiVersion")
 _OTHER = "use delivery checkpoint"
 OLDEST, RESOLV_CONF = 30, 32
 """The first minors whose kubelets read a drop-in folder, and take resolvConf from it."""
@@ -65,10 +64,7 @@ def by_flags(config: Config, current: Config, argv: Sequence[str], minor: int | 
 def by_dropins(config: Config, current: Config, dropins: _Dropins, flags: Mapping[str, str]) -> Findings:
     """Return which values a drop-in of --config-dir overrides, except for those that a flag (by path) overrides too."""
     reasons: list[str] = []
-    warnings: list[str] = []
-    for file, content in dropins.items():
-        if content is None:
-            warnings.append(f"{file} cannot be read on the node, and its fields override the configuration")
+    warnings = _unread(dropins)
     for keys, (live, file) in _merged(dropins).items():
         path = paths.show(keys)
         wanted = value_at(config, path, _ABSENT)
@@ -88,11 +84,10 @@ def by_dropins(config: Config, current: Config, dropins: _Dropins, flags: Mappin
 
 def by_later(declared: Config, dropins: _Dropins) -> Findings:
     """Return which fields of our drop-in never become live, because a later drop-in has them."""
-    warnings = [f"{file} cannot be read on the node, and its fields win" for file, each in dropins.items() if not each]
-    layers = {file: _fields_of(each) for file, each in dropins.items()}
+    layers = {file: compare.without_header(each or {}) for file, each in dropins.items()}
     live = merged_dropins.merge({}, [declared, *layers.values()])
     reasons = []
-    for keys, wanted in _leaves(_fields_of(declared), ()):
+    for keys, wanted in _leaves(compare.without_header(declared), ()):
         path = paths.show(keys)
         if _is_live(path, wanted, live):
             continue
@@ -104,11 +99,12 @@ def by_later(declared: Config, dropins: _Dropins) -> Findings:
             f"{path}: the drop-in {last} comes after ours and overrides {_shown(path, wanted)}. "
             "Remove the field there, or omit it from kubelet_config"
         )
-    return Findings(reasons, warnings)
+    return Findings(reasons, _unread(dropins))
 
 
-def _fields_of(content: Config | None) -> Config:
-    return {key: value for key, value in (content or {}).items() if key not in _HEADER}
+def _unread(dropins: _Dropins) -> list[str]:
+    unread = [file for file, content in dropins.items() if content is None]
+    return [f"{file} cannot be read on the node, and its fields override the configuration" for file in unread]
 
 
 def _is_live(path: str, wanted: Any, live: Config) -> bool:
@@ -141,7 +137,7 @@ def _merged(dropins: _Dropins) -> dict[paths.Path, tuple[Any, str]]:
     """Return the values of the drop-ins by path, each with the last file that has it."""
     found: dict[paths.Path, tuple[Any, str]] = {}
     for file, content in dropins.items():
-        for keys, value in _leaves(_fields_of(content), ()):
+        for keys, value in _leaves(compare.without_header(content or {}), ()):
             # A scalar replaces what an earlier file has below it, and the reverse.
             found = {old: row for old, row in found.items() if not _meet(old, keys)}
             found[keys] = (value, file)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import fields
+from ..._config.fields.shadow import HIDDEN
 from ..._config.rules.problem import Problem
-from ..system import binary, config_summary, health
+from ..system import binary, health
 from ..unit import unit_override
 from .host_checks import MANAGER_STATE, state_file_of
 
@@ -249,9 +250,9 @@ def masked(argv: Sequence[str]) -> list[str]:
         name, equals, _value = word.partition("=")
         secret = _is_secret(name)
         if hide:
-            word = config_summary.HIDDEN
+            word = HIDDEN
         elif secret and equals:
-            word = f"{name}={config_summary.HIDDEN}"
+            word = f"{name}={HIDDEN}"
         result.append(word)
         hide = secret and not equals
     return result

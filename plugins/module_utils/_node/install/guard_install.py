@@ -328,8 +328,8 @@ def outdated(folder: str, modules: _Program, main: bytes = MAIN, fs: files.OS = 
     return found
 
 
-def install_program(folder: str, modules: _Program, main: bytes = MAIN, fs: files.OS = files.DISK) -> bool:
-    """Install a program in the guard's folder; return whether another one was there. Raises files.FileError.
+def install_program(folder: str, modules: _Program, main: bytes = MAIN, fs: files.OS = files.DISK) -> None:
+    """Install a program in the guard's folder. Raises files.FileError.
 
     The former program stays until the next call: a step of the kubelet's unit may still run it. After a power cut at
     any point one whole program starts, the former or this one.
@@ -345,7 +345,6 @@ def install_program(folder: str, modules: _Program, main: bytes = MAIN, fs: file
         files.swap_link(link, place(modules), fs)
     if script in wanted:
         files.write(script, main, fs=fs)
-    return bool(wanted)
 
 
 def _tidy(folder: str, fs: files.OS) -> None:

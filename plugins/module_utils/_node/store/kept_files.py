@@ -32,7 +32,7 @@ from ..system import files
 from ..system.health import flag
 from . import installed, statefiles
 
-DEFAULT_ROOT = "/var/lib/kubelet"
+_DEFAULT_ROOT = "/var/lib/kubelet"
 # A node with hundreds of pods has state files of some 100 KiB. A larger one is not copied, and never changed.
 LARGEST_FILE = 1 << 20
 _LARGEST_TOTAL = 2 << 20
@@ -149,7 +149,7 @@ class KeptFiles:
 
 def root_folder(argv: Sequence[str]) -> str:
     """Return the root folder of a kubelet with this command line."""
-    return os.path.join("/", flag(argv, "root-dir") or DEFAULT_ROOT)
+    return os.path.join("/", flag(argv, "root-dir") or _DEFAULT_ROOT)
 
 
 def _is_copy(name: str, text: Any) -> bool:

@@ -78,7 +78,7 @@ class Store(StoreReader):
             if source is not None:
                 self.check_key(source)
                 digests[name] = self.verify(source)
-        armed = armed.but(digests=digests, replaced=self._former(armed))
+        armed = armed._replace(digests=digests, replaced=self._former(armed))
         self.links.prepare(self.target(armed.revert_to))
         self.record(armed)
         return armed
@@ -88,12 +88,11 @@ class Store(StoreReader):
         files.check_folder(self.folder, self.fs)
         files.write(self.trial_path, armed.encode(), fs=self.fs)
 
-    def disarm(self) -> bool:
-        """Remove the trial; return whether there was one. Raises StoreError."""
-        existed = files.remove(self.trial_path, self.fs)
+    def disarm(self) -> None:
+        """Remove the trial. Raises StoreError."""
+        files.remove(self.trial_path, self.fs)
         self.links.release(quietly(self.running))
         KeptFiles(self.config_dir, self.fs).remove()
-        return existed
 
     def withdraw(self) -> None:
         """End a trial whose switch never happened. If it replaced another trial, that one counts. Raises StoreError."""
@@ -191,7 +190,7 @@ class Store(StoreReader):
             return self.settle()
         if armed is None or armed.to != assigned:
             armed = Trial(assigned, quietly(self.last_known_good), Moment.now())
-        failed = armed.but(failed=reason)
+        failed = armed._replace(failed=reason)
         try:
             if restart_due is not None:
                 # First: a module that is stopped after the record would leave a revert without a restart.
@@ -236,7 +235,7 @@ class Store(StoreReader):
         if armed is not None and armed.revert_to == source:
             if not armed.failed:
                 self.links.prepare(self.target(instead))
-            self.record(armed.but(revert_to=instead))
+            self.record(armed._replace(revert_to=instead))
             # The copies belong to what is forgotten.
             KeptFiles(self.config_dir, self.fs).remove()
         if good == source:
@@ -249,25 +248,21 @@ class Store(StoreReader):
         """
         armed = quietly(self.trial)
         if armed is not None and armed.to == source and armed.kubelet_version != kubelet_version:
-            self.record(armed.but(kubelet_version=kubelet_version))
+            self.record(armed._replace(kubelet_version=kubelet_version))
         if quietly(self.last_known_good) == source and self.graduated_with() != kubelet_version:
             self._graduated.write(Graduated(dict(source), kubelet_version))
 
-    def reset(self) -> bool:
-        """Assign the local config and forget last-known-good and trial; return whether `active` changed.
-
-        If so, the kubelet must be restarted.
-        """
+    def reset(self) -> None:
+        """Assign the local config and forget last-known-good and trial. Raises StoreError."""
         if not self._local.exists():
             # Nothing was ever switched: there is no `active`, and no kubelet reads it.
-            return False
+            return
         self._local.offer()
         self._write_source("assigned", None)
-        changed = self.point(LOCAL_TARGET)
+        self.point(LOCAL_TARGET)
         self.disarm()
         self._progress.write(Progress())
         self.forget_good()
-        return changed
 
     def remove(self) -> bool:
         """Remove all our files under config_dir; return whether there were any. No unit may point to them any more.
@@ -322,7 +317,7 @@ class Store(StoreReader):
         # A former trial of another source was never switched to either.
         if former is None or assigned == armed.to or former.to != assigned:
             return None
-        return t.cast("dict[str, t.Any]", json_file.decode(former.but(replaced=None).encode()))
+        return t.cast("dict[str, t.Any]", json_file.decode(former._replace(replaced=None).encode()))
 
     def _order_restart(self, armed: Trial, reason: str, due: Moment) -> None:
         progress = self._progress.read()

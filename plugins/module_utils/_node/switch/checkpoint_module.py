@@ -124,7 +124,7 @@ class _Run:
             )
         self._check_not_reverted(armed)
         if not armed.confirmed:
-            passed = armed.but(confirmed=True)
+            passed = armed._replace(confirmed=True)
             self._change(lambda: self.store.record(passed), trial=values.trial(passed))
 
     def _check_not_reverted(self, armed: Trial) -> None:
@@ -279,7 +279,7 @@ class _Run:
     def _revert(self, armed: Trial) -> None:
         """End a trial as failed and revert `active`."""
         store, reason = self.store, self.options["reason"]
-        failed = armed.but(failed=reason)
+        failed = armed._replace(failed=reason)
         found = store.resolve(failed)
         predicted = {"active": found.source, "error": "; ".join(found.reasons), "trial": values.trial(failed)}
         now = Moment.now()

@@ -174,8 +174,7 @@ def remove(config_dir: str, unit: str, run: Run) -> None:
     files.remove(content(config_dir))
     run(["systemctl", "stop", "--no-block", TIMER])
     for path in (_wanted_by(unit), SERVICE_PATH, TIMER_WANTED_BY, TIMER_PATH):
-        with contextlib.suppress(FileNotFoundError):
-            files.remove(path)
+        files.remove(path)
     with contextlib.suppress(OSError):
         os.rmdir(os.path.dirname(_wanted_by(unit)))
     files.remove_folder(folder(config_dir))

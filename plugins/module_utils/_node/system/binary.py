@@ -17,6 +17,7 @@ import tempfile
 from typing import Callable, Mapping, NamedTuple, Sequence
 
 from . import command, config_summary
+from .last_words import LENIENT, unquoted
 
 VALID, INVALID, NOT_CHECKED = "valid", "invalid", "not checked"
 
@@ -105,7 +106,6 @@ _REFUSALS = re.compile(
 )
 _UNREADABLE = re.compile(r"failed to read kubelet config file|open [^ ]+: ", re.IGNORECASE)
 _HEADER = re.compile(r"[IWEF]\d{4} [\d:.]+ ")
-_LENIENT = "lenient decoding as strict decoding failed"
 _UNNAMED = "the kubelet ignores unknown fields and does not name them"
 _UNKNOWN = re.compile(r'unknown field:? \\*"?([^\s",\\]+)')
 
@@ -275,7 +275,7 @@ def version(binary: str, run: command.Run = command.execute) -> str | None:
 def verdict(output: str, missing: str, code: int) -> Verdict:
     """Return what a kubelet's output means. `missing` is the kubeconfig that does not exist, `code` its exit status."""
     messages = _messages(output)
-    others = [text for text in messages if _LENIENT not in text]
+    others = [text for text in messages if LENIENT not in text]
     unknown = unknown_fields(output)
     if code and _reached_kubeconfig(others, missing):
         if len(others) < len(messages) and not unknown:
@@ -293,7 +293,7 @@ def unknown_fields(output: str) -> list[str]:
     """Return the fields that a kubelet names as unknown, and ignores."""
     found: set[str] = set()
     for text in _messages(output):
-        if _LENIENT in text:
+        if LENIENT in text:
             found.update(_UNKNOWN.findall(text))
     return sorted(found)
 
@@ -340,13 +340,13 @@ def _message(line: str, rest: Sequence[str]) -> str | None:
         end = next((index for index, text in enumerate(rest) if text.startswith("goroutine ")), 0)
         return "\n".join([fatal.group(1), *rest[:end]]).strip()
     if structured:
-        return f"{_text(structured.group(1))}: {_text(structured.group(2))}"
+        return f"{unquoted(structured.group(1))}: {unquoted(structured.group(2))}"
     if several:
         inside = _before(rest, lambda text: text.strip() == _END)
-        return f"{_text(several.group(1))}: " + "\n".join(text.strip() for text in inside)
+        return f"{unquoted(several.group(1))}: " + "\n".join(text.strip() for text in inside)
     if line.startswith("{"):
         return _json(line)
-    if _LENIENT in line:
+    if LENIENT in line:
         # Kubelets below 1.23 quote the whole configuration in the middle of the message.
         return "\n".join([line, *_before(rest, _HEADER.match)])
     return None
@@ -358,14 +358,6 @@ def _before(lines: Sequence[str], ends: Callable[[str], object]) -> Sequence[str
         if ends(line):
             return lines[:at]
     return lines
-
-
-def _text(quoted: str) -> str:
-    """Return what a Go-quoted string holds; Go's quoting is that of JSON, except for a few escapes."""
-    try:
-        return str(json.loads(quoted))
-    except ValueError:
-        return quoted[1:-1].replace('\\"', '"')
 
 
 def _json(line: str) -> str:

@@ -9,12 +9,14 @@ import json
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from ..._config.fields import fields
+from ..._config.fields.shadow import HIDDEN
 from ..records import blockyaml
 
-HIDDEN = "********"
 _SECRET_FIELDS = [name for name, field in fields.ALL.items() if field.secret]
 _NOT_SHOWN = f"(more is not shown: it may quote {', '.join(_SECRET_FIELDS)})"
 
+_DEEPEST = 100
+"""Levels of a configuration: what is read here is followed by recursion. No field of a kubelet has ten."""
 _SHORTEST = 4
 """Length of the shortest value that is masked in a message: `1` is a part of many numbers and of no use as a secret."""
 
@@ -32,7 +34,18 @@ def load(text: str) -> dict[str, Any]:
         raise
     if not isinstance(found, dict):
         raise ValueError("it is not a mapping of fields")
+    if _is_deeper(found, _DEEPEST):
+        raise ValueError("it is nested too deeply: check that this is the right file")
     return found
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    """Return whether a value is nested in more than so many levels."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return False
+    return most == 0 or any(_is_deeper(inner, most - 1) for inner in value)
 
 
 def secrets(text: str) -> list[str]:

@@ -168,34 +168,9 @@ class ApiServer:
     def call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json"
     ) -> Any:
-        """Return the decoded answer of one request. Raises ApiError.
-
-        The credentials are read for each request: the kubelet rotates them. If the server does not know one (401), the
-        next is tried.
-        """
-        identities = self.identities()
-        for identity in identities[:-1]:
-            try:
-                return self._call(identity, method, path, body, content_type)
-            except ApiError as error:
-                if error.status != _UNAUTHORIZED:
-                    raise
-        return self._call(identities[-1], method, path, body, content_type)
-
-    def _call(
-        self, identity: Identity, method: str, path: str, body: Mapping[str, Any] | None, content_type: str
-    ) -> Any:
-        # This import takes a tenth of a second, and the module that installs the guard rarely sends a request.
-        import http.client  # pylint: disable=import-outside-toplevel
-
-        try:
-            with contextlib.closing(self._connect(identity)) as connection:
-                answer = self._sent(connection, identity, method, path, body, content_type)
-                text = answer.read().decode("utf-8", "replace")
-        except (*_BROKEN, http.client.HTTPException) as error:
-            raise ApiError(f"{method} {self.server}{path}: {error}") from error
-        if answer.status >= 300:
-            raise ApiError(f"{method} {self.server}{path}: {answer.status} {text[:300]}", answer.status)
+        """Return the decoded answer of one request. Raises ApiError."""
+        with self._answered(method, path, body, content_type) as (_sock, answer):
+            text = answer.read().decode("utf-8", "replace")
         if not text:
             return None
         try:
@@ -205,14 +180,52 @@ class ApiServer:
             wrong = f"the answer is not JSON: {text[:100]!r}"
             raise ApiError(f"{method} {self.server}{path}: {wrong}", answer.status) from error
 
+    def lines(self, path: str, quiet_seconds: float) -> Iterator[bytes]:
+        """Yield the lines of a long answer, such as a watch, until the server ends it. Raises ApiError, also after so
+        many seconds without a line, and earlier if the server is not there any more.
+        """
+        with self._answered("GET", path) as (sock, answer):
+            sock.settimeout(quiet_seconds)
+            for level, option, value in _KEPT_ALIVE:
+                sock.setsockopt(level, option, value)
+            yield from iter(answer.readline, b"")
+
+    @contextlib.contextmanager
+    def _answered(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json"
+    ) -> Iterator[tuple[socket.socket, http.client.HTTPResponse]]:
+        """Yield the connection's socket and the beginning of an answer. Raises ApiError, also for what is read of it.
+
+        The credentials are read for each request: the kubelet rotates them. If the server does not know one (401), the
+        next is tried.
+        """
+        # This import takes a tenth of a second, and the module that installs the guard rarely sends a request.
+        import http.client  # pylint: disable=import-outside-toplevel
+
+        identities = self.identities()
+        try:
+            for identity in identities:
+                with contextlib.closing(self._connect(identity)) as connection:
+                    # An answer that ends its connection takes it over.
+                    sock = connection.sock
+                    answer = self._sent(connection, identity, method, path, body, content_type)
+                    if answer.status < 300:
+                        yield sock, answer
+                        return
+                    text = answer.read().decode("utf-8", "replace")
+                if answer.status != _UNAUTHORIZED or identity is identities[-1]:
+                    raise ApiError(f"{method} {self.server}{path}: {answer.status} {text[:300]}", answer.status)
+        except (*_BROKEN, http.client.HTTPException) as error:
+            raise ApiError(f"{method} {self.server}{path}: {error}") from error
+
     def _sent(
         self,
         connection: http.client.HTTPConnection,
         identity: Identity,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None = None,
-        content_type: str = "application/json",
+        body: Mapping[str, Any] | None,
+        content_type: str,
     ) -> http.client.HTTPResponse:
         """Send a request and return the beginning of its answer. Raises ApiError for a token that cannot be sent."""
         headers = {"Content-Type": content_type, "Accept": "application/json", "User-Agent": "livenodes.kubelet-guard"}
@@ -228,29 +241,3 @@ class ApiServer:
         content = None if body is None else json.dumps(body)
         connection.request(method, place, content, headers)
         return connection.getresponse()
-
-    def lines(self, path: str, quiet_seconds: float) -> Iterator[bytes]:
-        """Yield the lines of a long answer, such as a watch, until the server ends it. Raises ApiError, also after so
-        many seconds without a line, and earlier if the server is not there any more.
-        """
-        import http.client  # pylint: disable=import-outside-toplevel
-
-        for identity in self.identities():
-            try:
-                with contextlib.closing(self._connect(identity)) as connection:
-                    # An answer that ends its connection takes it over.
-                    sock = connection.sock
-                    answer = self._sent(connection, identity, "GET", path)
-                    if answer.status == _UNAUTHORIZED:
-                        continue
-                    if answer.status >= 300:
-                        text = answer.read().decode("utf-8", "replace")
-                        raise ApiError(f"GET {self.server}{path}: {answer.status} {text[:300]}", answer.status)
-                    sock.settimeout(quiet_seconds)
-                    for level, option, value in _KEPT_ALIVE:
-                        sock.setsockopt(level, option, value)
-                    yield from iter(answer.readline, b"")
-                    return
-            except (*_BROKEN, http.client.HTTPException) as error:
-                raise ApiError(f"GET {self.server}{path}: {error}") from error
-        raise ApiError(f"GET {self.server}{path}: the server knows none of its credentials", _UNAUTHORIZED)

@@ -58,17 +58,15 @@ class Endpoint(NamedTuple):
 def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
     """Return where a kubelet with this config and command line answers. Flags win over the config.
 
-    The defaults are 127.0.0.1 and 10248 (Kubernetes 1.20 defaults.go). Raises ValueError for a port that is none.
+    The defaults are 127.0.0.1 and 10248 (Kubernetes 1.20 defaults.go). Raises ValueError, TypeError for a port that is
+    none.
     """
     address = flag(argv, "healthz-bind-address") or str(config.get("healthzBindAddress") or _DEFAULT_ADDRESS)
     given = flag(argv, "healthz-port")
     port = config.get("healthzPort") if given is None else given
     if port is None:
         port = _DEFAULT_PORT
-    try:
-        return Endpoint(_ANYWHERE.get(address, address), int(port))
-    except TypeError as error:
-        raise ValueError(f"the port of healthz is {port}") from error
+    return Endpoint(_ANYWHERE.get(address, address), int(port))
 
 
 def flag(argv: Sequence[str], name: str) -> str | None:
@@ -220,13 +218,18 @@ def _rows(path: str) -> Iterator[list[str]]:
 
 def kubelet_of(pid: int) -> int:
     """Return the kubelet that a unit's process has started; the same process if that is the kubelet or none is seen."""
-    if not pid or _is_kubelet(pid):
+    if not pid or _runs_kubelet(pid):
         return pid
-    return next((child for child in _descendants(pid) if _is_kubelet(child)), pid)
+    return next((child for child in _descendants(pid) if _runs_kubelet(child)), pid)
 
 
-def _is_kubelet(pid: int) -> bool:
-    return os.path.basename("".join(command.of_process(pid)[:1])).startswith("kubelet")
+def _runs_kubelet(pid: int) -> bool:
+    return is_kubelet("".join(command.of_process(pid)[:1]))
+
+
+def is_kubelet(program: str) -> bool:
+    """Return whether a program is a kubelet, by its name."""
+    return os.path.basename(program).startswith("kubelet")
 
 
 def _holds(pid: int, links: set[str]) -> bool:
@@ -298,7 +301,8 @@ def away(path: str) -> str:
         except (socket.timeout, BlockingIOError):
             # BlockingIOError: the queue of connections is full, because the process takes none out of it.
             return f"{path} accepts connections and does not answer"
-        except OSError:
+        except (OSError, ValueError):
+            # ValueError: a path that cannot be encoded.
             return ""
     return ""
 

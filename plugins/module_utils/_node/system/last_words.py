@@ -54,7 +54,7 @@ _IDLE = re.compile(r"^(?:Flag --\S+ has been deprecated|exit status |created by 
 _SIGNAL = re.compile(
     r"main process exited, code=(?:killed|dumped)|failed with result '(?:watchdog|oom-kill)'", re.IGNORECASE
 )
-_LENIENT = "lenient decoding as strict decoding failed"
+LENIENT = "lenient decoding as strict decoding failed"
 
 # A quotation of the field with secrets may begin or end in the middle of a value, so that all after it is hidden.
 _SECRET_FIELD = re.compile(r"(staticPodURL(?:Header)?|manifest-url(?:-header)?).*", re.IGNORECASE)
@@ -257,19 +257,19 @@ def _entries(lines: Sequence[str]) -> Iterable[_Entry]:
 
 def _klog(severity: str, text: str, lines: Sequence[str], at: int) -> _Entry:
     """Return the message that begins with this line and continues in `lines` from `at` on."""
-    if severity in "IW" or _LENIENT in text.lower():
+    if severity in "IW" or LENIENT in text.lower():
         # Lenient decoding quotes the whole configuration, and the kubelet continues after it.
         return _NOTHING
     structured = _STRUCTURED.match(text)
     if not structured:
         return _Entry(CRASH if severity == "F" else ERROR, " ".join([text, *_following(lines, at)]))
-    message, rest = _unquoted(structured.group(1)), structured.group(2)
+    message, rest = unquoted(structured.group(1)), structured.group(2)
     error = _ERROR.search(rest)
     reason = ""
     if error and error.group(1) == "<":
         reason = " ".join(_following(lines, at, ">"))
     elif error:
-        reason = _unquoted(error.group(1))
+        reason = unquoted(error.group(1))
     return _error(message, reason, severity == "F")
 
 
@@ -298,7 +298,7 @@ def _json(line: str, fatal: bool) -> _Entry:
     except (ValueError, RecursionError):
         return _NOTHING
     message, reason = str(entry.get("msg") or "").strip(), str(entry.get("err") or "").strip()
-    if _LENIENT in message.lower() or not (reason or fatal):
+    if LENIENT in message.lower() or not (reason or fatal):
         return _NOTHING
     return _error(message, reason, fatal)
 
@@ -315,7 +315,7 @@ def _error(message: str, reason: str, fatal: bool) -> _Entry:
     return _Entry(weight, f"{message}: {reason}")
 
 
-def _unquoted(text: str) -> str:
+def unquoted(text: str) -> str:
     """Return what a Go-quoted string holds; Go's quoting is that of JSON, except for a few escapes."""
     if not text.startswith('"'):
         return text

@@ -11,7 +11,7 @@ writes there, so our flag activates no file that the kubelet did not read before
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import merged_dropins
 from ..store.local import LINK
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..system.binary import BaseFiles
 
 BY_UNIT, BY_OPTION, BY_US = "unit", "option", "us"
-_FLAG = "config-dir"
 _OF_AGENT = "/agent", "/etc/kubelet.conf.d"
 """The ends of the folder of an agent of RKE2 or k3s, and of its drop-in folder in that."""
 
@@ -59,7 +58,7 @@ class Folder(NamedTuple):
 
 def find(own_words: Sequence[str], given: str, config_dir: str, root: str = "/") -> Folder:
     """Return the folder for our link. `own_words`: the command line without our drop-in; `given`: the one to use."""
-    named = flag(own_words, _FLAG) or ""
+    named = flag(own_words, "config-dir") or ""
     path, source, other = ours(config_dir), BY_US, ""
     if named and (not given or os.path.normpath(named) == os.path.normpath(given)):
         path, source = named, BY_UNIT
@@ -121,17 +120,6 @@ def after_ours(folder: str, paths: Sequence[str]) -> list[str]:
     link = os.path.normpath(os.path.join(folder, LINK))
     inside = merged_dropins.in_order([*paths, link])
     return inside[inside.index(link) + 1 :]
-
-
-def merged(
-    base: Mapping[str, Any], words: Sequence[str], read: Callable[[str], Mapping[str, Any]], folder: str = ""
-) -> Mapping[str, Any]:
-    """Return a config file with the drop-ins over it that a kubelet with this command line reads.
-
-    `read` returns the fields of a file. `folder`: the drop-in folder of a kubelet whose command line is not known.
-    """
-    paths = listed(flag(words, _FLAG) or folder)
-    return merged_dropins.merge(base, [read(path) for path in paths]) if paths else base
 
 
 def beneath(words: Sequence[str], folder: str, root: str = "/") -> BaseFiles:

@@ -9,7 +9,7 @@ import os
 import re
 from typing import Mapping, NamedTuple, Sequence
 
-from ..system.health import flag, flag_words
+from ..system.health import flag, flag_words, is_kubelet
 from . import unitfile
 from .unitfile import Setting
 
@@ -136,7 +136,7 @@ def _no_kubelet(found: Found, root: str) -> str:
             f"{where}: the Machine Config Operator of OpenShift owns this unit, and its {base} starts the kubelet. "
             f"Use a KubeletConfig of OpenShift{other}; do not change the unit."
         )
-    if not base.startswith("kubelet"):
+    if not is_kubelet(program):
         return f"{where}: ExecStart= runs {program}, which is not the kubelet. Let the unit run the kubelet's binary."
     try:
         with open(os.path.join(root, program.lstrip("/")), "rb") as stream:

@@ -216,9 +216,9 @@ class UnitReader:
 
         What another program would start is not known: then it is what it has started.
         """
-        if self.child and not _is_kubelet(self.program()):
+        if self.child and not health.is_kubelet(self.program()):
             running = self._process()
-            if running and _is_kubelet(running[0]):
+            if running and health.is_kubelet(running[0]):
                 return Command(running, "process")
         words = self._from_systemd()
         if words is None:
@@ -321,10 +321,6 @@ class UnitReader:
             return files.text(self._at(self.dropin_path))
         except FileNotFoundError:
             return None
-
-
-def _is_kubelet(program: str) -> bool:
-    return os.path.basename(program).startswith("kubelet")
 
 
 def last_line(done: Any) -> str:

@@ -15,7 +15,6 @@ from typing import Iterable, Iterator, NamedTuple, Sequence
 _BLANKS = " \t\n\r"
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9._/+-]*")
 _BYTE_ORDER_MARK = "\ufeff"
-HIDDEN = "********"
 
 
 class Setting(NamedTuple):
@@ -123,8 +122,8 @@ def masked(text: str) -> str:
     Units, shells and systemd quote differently, so the mask covers all up to the next flag or the end of the line.
     """
     # The table of all fields is the largest module, and most texts contain no such flag.
-    from ..._config.fields import fields
+    from ..._config.fields import fields, shadow
 
     names = [name.replace("-", "[-_]") for name, flag in fields.FLAGS.items() if fields.ALL[flag.field].secret]
     value = r"(?:[^\n\\]|\\.)*?(?=[\s\"']--[a-z]|\n|$)"
-    return re.sub(rf"(--(?:{'|'.join(names)}))(=|\s+){value}", rf"\1\2{HIDDEN}", text, flags=re.DOTALL)
+    return re.sub(rf"(--(?:{'|'.join(names)}))(=|\s+){value}", rf"\1\2{shadow.HIDDEN}", text, flags=re.DOTALL)

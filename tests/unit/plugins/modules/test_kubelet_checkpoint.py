@@ -257,7 +257,7 @@ def test_assigning_again_arms_a_trial_where_one_is_needed(run: Run, store: Store
     if what == "its trial failed":
         armed = store.trial()
         assert armed
-        store.record(armed.but(failed="it ended"))
+        store.record(armed._replace(failed="it ended"))
     elif what == "active leads elsewhere":
         store.point("store/local/config")
     else:

@@ -192,6 +192,12 @@ def test_a_trial_is_judged_once(world: World, orders: Orders, calls: list[t.Any]
     assert world.calls[: len(calls)] == calls and ("confirmed", "boot/1.0") not in world.calls[1:]
 
 
+def test_a_look_with_nothing_to_do_keeps_the_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.follower.store, "assigned", lambda: A)
+    world.notes[following.FOLLOWER] = following.text(Answer(configMap=A, attempt=1, trial="boot/1.0"))
+    assert world.look().trial == "boot/1.0" and world.calls == []
+
+
 def test_a_confirmation_that_comes_too_late(world: World) -> None:
     world.results["confirmed"] = StepError("confirming", "the node reverted it")
     assert "the node reverted it" in world.look(orders=Orders(attempt=1, trial="boot/1.0")).failed
@@ -252,11 +258,6 @@ def test_reset(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     found = world.look(None, Orders(attempt=2))
     assert world.calls == [("reset", None), RESTART, ("removed", None)]
     assert (found.source, found.attempt, found.refused) == (None, 2, "")
-
-
-def test_a_node_that_is_meant_for_ssh_is_left_alone(world: World) -> None:
-    world.look(orders=Orders(following.SSH, 1))
-    assert world.calls == []
 
 
 PLACE = "/watch?watch=true"
@@ -322,7 +323,7 @@ def looks(
     # They end in time.
     monkeypatch.setattr(watching, "WATCH_SECONDS", (0, 0))
     with contextlib.suppress(Over):
-        watching.follow("/guard")
+        watching.main("/guard")
         assert left, "it ended"
     return len(counted), pauses[1:]
 

@@ -81,6 +81,7 @@ def test_refused_annotations(world: World, kind: str, notes: dict[str, str], ref
         ("foreign", {"metadata": {"uid": "u1", "resourceVersion": "7", "labels": {"app": "web"}}}, "no label"),
         ("oversized", {"data": {"kubelet": "{}", "more": "x" * LARGEST * 4}}, "more than"),
         ("oversized", {"data": {"kubelet": DEEP}}, "cannot be read"),
+        ("oversized", {"data": {"kubelet": f'{{"clusterDNS": {"[" * 900}{"]" * 900}}}'}}, "cannot be read"),
         ("oversized", {"data": {"kubelet": BOMB}}, "cannot be read"),
     ],
 )

@@ -19,7 +19,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.know
     identity,
     record_of,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox, Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept, KeptFiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError, StoreError
@@ -29,14 +29,14 @@ PENDING = Report({"reason": "on trial"}, "Kubelet restarting to use local config
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Records:
+def records(tmp_path: Path) -> Outbox:
     (tmp_path / "store").mkdir()
-    records = Records(str(tmp_path))
+    records = Outbox(str(tmp_path))
     records.write_report(PENDING)
     return records
 
 
-def test_a_newer_report_stays(records: Records) -> None:
+def test_a_newer_report_stays(records: Outbox) -> None:
     records.write_report(PENDING._replace(name_suffix="other"))
     records.sent(PENDING, PENDING._replace(annotated=True))
     assert records.report() == PENDING._replace(name_suffix="other")
@@ -44,7 +44,7 @@ def test_a_newer_report_stays(records: Records) -> None:
     assert records.report() is not None
 
 
-def test_an_event_that_was_not_sent_is_kept_with_the_newer_status(records: Records) -> None:
+def test_an_event_that_was_not_sent_is_kept_with_the_newer_status(records: Outbox) -> None:
     """Once: as long as no other Event replaces it."""
     records.queue({"reason": "on trial, confirmed"}, "", False, 2.5)
     assert records.report() == PENDING._replace(status={"reason": "on trial, confirmed"})
@@ -55,13 +55,6 @@ def test_an_event_that_was_not_sent_is_kept_with_the_newer_status(records: Recor
     records.queue({"reason": "recovered"}, "", False, 4.5)
     newest = records.report()
     assert newest and (newest.message, newest.warning) == ("", False)
-
-
-def test_an_empty_progress_leaves_no_file(records: Records) -> None:
-    records.remember(Progress(name="t", failures=1))
-    assert records.progress() == Progress(name="t", failures=1)
-    records.remember(Progress())
-    assert not Path(records.progress_file.path).exists()
 
 
 FIRST, SECOND, THIRD = (Progress(name="t", failures=number) for number in (1, 2, 3))

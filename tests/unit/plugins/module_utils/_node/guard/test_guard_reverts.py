@@ -206,7 +206,7 @@ def test_a_revert_that_a_power_cut_ended_before_the_rename_is_finished_at_the_st
     """The trial has failed according to the disk, and `active` still leads to what failed."""
     node.switch()
     trial = node.trial()
-    node.store.record(trial.but(failed="it ended"))
+    node.store.record(trial._replace(failed="it ended"))
     node.guard().records.remember(Progress(name=trial.name, verdict=verdict))
     node.reboot(5.0)
     assert node.ran[-1] == LOCAL and node.error() == "it ended"
@@ -219,7 +219,7 @@ def test_a_revert_that_was_recorded_before_does_not_restart_a_kubelet_that_never
     node.start()
     node.assign(invocation="i1")
     trial = node.trial()
-    node.store.record(trial.but(failed="it ended"))
+    node.store.record(trial._replace(failed="it ended"))
     node.guard().records.remember(Progress(name=trial.name, verdict="it ended", boot=node.boot))
     node.later()
     assert (node.store.running(), node.ran, node.error()) == (LOCAL, [LOCAL], "it ended")

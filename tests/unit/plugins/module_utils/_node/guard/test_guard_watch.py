@@ -28,9 +28,10 @@ HANGS = "import sys, time\nsys.stderr.write('waits\\n')\ntime.sleep(30)\n"
 class Watched:
     """A guard with a report to send. The trial is over at the second look, and the report is withdrawn then."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         self.looks: list[float] = []
         self.records = self
+        self.host = types.SimpleNamespace(store=Store(str(folder.parent)))
 
     def tick(self) -> None:
         self.looks.append(time.monotonic())
@@ -53,8 +54,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_report_that_hangs_ends_at_its_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    watched = Watched()
-    assert guard_main.watch(t.cast(guard.Guard, watched), str(folder)) == 0
+    watched = Watched(folder)
+    assert guard_main.watch(t.cast(guard.Guard, watched)) == 0
     assert watched.looks[1] - watched.looks[0] < 10
     assert f"{sys.executable} did not end within 1 s" in capsys.readouterr().err
 
@@ -93,7 +94,7 @@ def test_a_look_that_fails_is_repeated(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     faults: list[Exception] = [StoreError("locked"), OSError("away")]
-    watched, waits = Watched(), []
+    watched, waits = Watched(folder), []
 
     def tick() -> None:
         if faults:
@@ -102,14 +103,14 @@ def test_a_look_that_fails_is_repeated(
     monkeypatch.setattr(watched, "tick", tick)
     monkeypatch.setattr(watched, "report", lambda: None)
     monkeypatch.setattr(time, "sleep", waits.append)
-    assert guard_main.watch(t.cast(guard.Guard, watched), str(folder)) == 0
+    assert guard_main.watch(t.cast(guard.Guard, watched)) == 0
     assert (waits, capsys.readouterr().err) == ([10.0, 10.0], "locked\naway\n")
 
 
 def test_a_report_that_cannot_be_sent_yet_is_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its kubelet does not run, and no trial is open."""
-    watched, waits = Watched(), []
+    watched, waits = Watched(folder), []
     monkeypatch.setattr(watched, "reportable", lambda: False)
     monkeypatch.setattr(time, "sleep", waits.append)
-    assert guard_main.watch(t.cast(guard.Guard, watched), str(folder)) == 0
+    assert guard_main.watch(t.cast(guard.Guard, watched)) == 0
     assert waits == [guard_main.FIRST_PAUSE]

@@ -34,13 +34,13 @@ def test_the_terms_of_a_trial_without_options() -> None:
 )
 def test_each_option_of_a_trial_changes_its_term_alone(name: str) -> None:
     value = False if name == "was_healthy" else 7
-    terms = judging.terms_of(TRIAL.but(extra={name: value}))
+    terms = judging.terms_of(TRIAL._replace(extra={name: value}))
     assert terms == judging.terms_of(TRIAL)._replace(**{name: value})
 
 
 def test_a_trial_of_what_it_reverts_to_cannot_be_reverted() -> None:
-    assert not judging.terms_of(TRIAL.but(revert_to=SOURCE)).can_revert
-    assert judging.terms_of(TRIAL.but(confirmed=True)).confirmed
+    assert not judging.terms_of(TRIAL._replace(revert_to=SOURCE)).can_revert
+    assert judging.terms_of(TRIAL._replace(confirmed=True)).confirmed
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_a_kubelet_has_read_whose_start_was_not_noted(
     node: Node, replaced: dict[str, t.Any] | None, invocation: str, boot: str, read: str
 ) -> None:
     facts = Facts(boot, 6.0, unit=Unit(invocation=invocation))
-    assert node.guard().reverts.read(TRIAL.but(replaced=replaced), facts) == read
+    assert node.guard().reverts.read(TRIAL._replace(replaced=replaced), facts) == read
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_a_kubelet_has_read_whose_start_was_not_noted(
 )
 def test_which_revert_was_not_reported(progress: dict[str, t.Any], unreported: bool) -> None:
     known = Progress(**{"name": TRIAL.name, **progress})
-    assert judging._unreported(TRIAL.but(failed="it ended"), known) == unreported
+    assert judging._unreported(TRIAL._replace(failed="it ended"), known) == unreported
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_a_switch_within_a_trial_was_interrupted(
 ) -> None:
     """Then what the former trial put there is still active. A revert leads away from it."""
     node.store.point(active)
-    assert node.guard().reverts._never_switched(TRIAL.but(replaced=replaced, revert_to=None)) == interrupted
+    assert node.guard().reverts._never_switched(TRIAL._replace(replaced=replaced, revert_to=None)) == interrupted

@@ -66,6 +66,11 @@ def test_a_binary_that_a_new_guard_finds_verified_is_no_news(node: Node, kubelet
     Path(node.guard().records.report_path).unlink(missing_ok=True)
     node.properties.update(ActiveState="activating", SubState="start-pre")
     assert not node.guard().prestart() and kubelet.asked == []
+    # Another version than the controller has asked.
+    kubelet.version = NEW_VERSION
+    Path(node.store.folder, "binary").unlink()
+    node.guard().prestart()
+    assert kubelet.asked
 
 
 def test_what_it_accepts_is_tied_to_its_version(node: Node, kubelet: Kubelet) -> None:
@@ -185,17 +190,6 @@ def test_a_copy_of_the_own_file_is_renewed_after_a_downgrade(node: Node, kubelet
     kubelet.replace(OLD_VERSION, "Configuration")
     node.start()
     assert config(node) == "kind: Corrected\n" and str(node.own) in node.reason()
-
-
-def test_an_installed_guard_does_not_ask_what_the_controller_has_asked(tmp_path: Path, kubelet: Kubelet) -> None:
-    node = with_good(tmp_path)
-    os.remove(Path(node.store.folder, "binary"))
-    node.start()
-    assert not kubelet.asked
-    kubelet.version = NEW_VERSION
-    os.remove(Path(node.store.folder, "binary"))
-    node.start()
-    assert kubelet.asked
 
 
 def test_a_drop_in_is_asked_about_with_its_folder_and_gives_way_to_nothing(

@@ -60,9 +60,7 @@ def test_numbers_that_systemd_has_not_set() -> None:
 @pytest.mark.parametrize(
     ("words", "config", "expected"),
     [
-        ([], "", ("127.0.0.1", 10248)),
         (["--healthz_port", "1"], "healthzPort: 2\n", ("127.0.0.1", 1)),
-        ([], "healthzPort: 10348\nhealthzBindAddress: 0.0.0.0\n", ("127.0.0.1", 10348)),
         ([], '{"healthzPort": 0}', ("127.0.0.1", 0)),
         ([], "clusterDNS: [10.0.0.1]\nhealthzPort: 7\n", ("127.0.0.1", 7)),
         # An edit that its next start refuses.

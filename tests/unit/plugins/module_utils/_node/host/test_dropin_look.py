@@ -94,7 +94,9 @@ def staged(root: Path) -> Store:
 
 
 def test_a_plain_file(tmp_path: Path) -> None:
+    """A modification time that a copy has set does not count."""
     place = write(tmp_path, "/etc/kubelet.yaml")
+    os.utime(place, (1, 1))
     found = look(tmp_path, "--config=/etc/kubelet.yaml")
     assert found == {
         "path": "/etc/kubelet.yaml",
@@ -105,12 +107,6 @@ def test_a_plain_file(tmp_path: Path) -> None:
         "started": None,
         "dropins": {},
     }
-
-
-def test_a_modification_time_that_a_copy_set_does_not_count(tmp_path: Path) -> None:
-    place = write(tmp_path, "/etc/kubelet.yaml")
-    os.utime(place, (1, 1))
-    assert look(tmp_path, "--config=/etc/kubelet.yaml")["changed"] == place.stat().st_ctime > 1
 
 
 def test_no_file(tmp_path: Path) -> None:

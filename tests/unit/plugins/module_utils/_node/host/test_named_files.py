@@ -23,7 +23,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ca(path: str) -> dict[str, t.Any]:
+def ca(path: t.Any) -> dict[str, t.Any]:
     return {"authentication": {"x509": {"clientCAFile": path}}}
 
 
@@ -52,6 +52,8 @@ RUNTIME = "containerRuntimeEndpoint"
         ({"staticPodPath": "/pki/manifests"}, []),
         ({"staticPodPath": "/none/manifests"}, ["staticPodPath: the folder /none of /none/manifests does not exist"]),
         ({"staticPodPath": "manifests"}, []),
+        # A path that no file can have.
+        ({"staticPodPath": "/a\0/b"}, ["staticPodPath: the folder /a\0 of /a\0/b does not exist"]),
         ({RUNTIME: "unix:///run/cri.sock"}, []),
         ({RUNTIME: "/run/cri.sock"}, []),
         ({RUNTIME: "unix:///run/none.sock"}, [f"{RUNTIME}: /run/none.sock does not exist"]),
@@ -78,6 +80,12 @@ def test_a_field_that_the_config_does_not_decide_is_not_checked(root: Path) -> N
 def test_a_config_of_other_types_is_left_to_the_binary(root: Path) -> None:
     config = {"authentication": {"x509": None}, "staticPodPath": 7, RUNTIME: ["x"], "tlsCertFile": None}
     assert named_files.missing(config, STORE, set(), frozenset(), str(root)) == []
+
+
+@pytest.mark.parametrize("path", [5, "/a\0", "pki/ca.crt"])
+def test_a_ca_that_no_file_can_be_has_no_owner(root: Path, path: t.Any) -> None:
+    assert named_files.owned([], [], ca("/pki/ca.crt"), [], str(root))["client_ca"]
+    assert named_files.owned([], [], ca(path), [], str(root))["client_ca"] == []
 
 
 MOUNT = "sys/fs/cgroup"

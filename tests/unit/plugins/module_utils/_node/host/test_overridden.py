@@ -156,8 +156,9 @@ def test_declared_fields_that_a_later_drop_in_sets(
 
 
 def test_a_later_drop_in_that_cannot_be_read_is_a_warning() -> None:
-    found = overridden.by_later({"maxPods": 5}, {"/95.conf": None})
-    assert found.reasons == [] and "/95.conf cannot be read" in found.warnings[0]
+    """An empty one can be read."""
+    found = overridden.by_later({"maxPods": 5}, {"/95.conf": None, "/96.conf": {}})
+    assert found.reasons == [] and len(found.warnings) == 1 and "/95.conf cannot be read" in found.warnings[0]
 
 
 OURS = Folder("/store/conf.d", "us", False, False)

@@ -213,7 +213,6 @@ def test_the_target_is_asked_about_the_names_of_the_node(node: Node, monkeypatch
     facts = look(node, target="/opt/none")["target"]["facts"]
     assert (facts["version"], facts["flags"]) == ("v1.36.2", ())
     assert {"maxPodz", "featureGates.A"} <= kubelet.names
-    assert ask_binary.names_of(["kubelet", "--feature-gates=B=true", "--max-pods=5"], ()) == {"featureGates.B"}
 
 
 def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

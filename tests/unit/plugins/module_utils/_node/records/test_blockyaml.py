@@ -108,6 +108,7 @@ FILES: dict[str, tuple[str, t.Any]] = {
     "bootstrap token": ("token: 07401b.f395accd246ae52d\n", {"token": "07401b.f395accd246ae52d"}),
     "tabs": ("a:\tb\t# c\nd: [e,\t\n\tf]\ng: h\ti\t\nj: 'k'\t\n", {"a": "b", "d": ["e", "f"], "g": "h\ti", "j": "k"}),
     "a block at the column of its key": ("a:\n|\n b\nc: d\n", {"a": "b\n", "c": "d"}),
+    "arguments of EKS": ('args:\n  - token\n  - -i\n  - "my-cluster"\n', {"args": ["token", "-i", "my-cluster"]}),
     "nothing": ("# c\n", None),
 }
 

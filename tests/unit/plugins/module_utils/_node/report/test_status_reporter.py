@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation, status_reporter
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import Kubeconfig
 from tests.support.api.server import kubeconfig
@@ -84,18 +84,18 @@ class Api:
 
 
 @pytest.fixture
-def records(tmp_path: Path) -> Records:
+def records(tmp_path: Path) -> Outbox:
     (tmp_path / "store").mkdir()
-    records = Records(str(tmp_path))
+    records = Outbox(str(tmp_path))
     records.write_report(PENDING)
     return records
 
 
-def sent(records: Records, api: Api, started: float | None = 7.9) -> str:
+def sent(records: Outbox, api: Api, started: float | None = 7.9) -> str:
     return status_reporter.report(records, lambda: t.cast(Kubeconfig, api), lambda: started)
 
 
-def test_sends_both_once(records: Records) -> None:
+def test_sends_both_once(records: Outbox) -> None:
     api = Api()
     assert sent(records, api) == "" and records.report() is None
     annotated, event = (call[:2] for call in api.calls)
@@ -104,7 +104,7 @@ def test_sends_both_once(records: Records) -> None:
     assert sent(records, api) == "" and len(api.calls) == 2
 
 
-def test_the_start_of_the_kubelet_is_sent_as_soon_as_it_runs(records: Records) -> None:
+def test_the_start_of_the_kubelet_is_sent_as_soon_as_it_runs(records: Outbox) -> None:
     api = Api()
     for _time in range(2):
         assert sent(records, api, None) == "" and records.report() is not None
@@ -114,7 +114,7 @@ def test_the_start_of_the_kubelet_is_sent_as_soon_as_it_runs(records: Records) -
     assert [call[0] for call in api.calls] == ["PATCH", "POST", "PATCH"]
 
 
-def test_the_start_sent_with_a_report_is_never_that_of_the_former_kubelet(records: Records) -> None:
+def test_the_start_sent_with_a_report_is_never_that_of_the_former_kubelet(records: Outbox) -> None:
     """A kubelet that is restarted while the status of the former one is being sent."""
     newer, api = PENDING._replace(status={**STATUS, "reason": "on trial"}, name_suffix="other"), Api()
 
@@ -136,7 +136,7 @@ def test_the_start_sent_with_a_report_is_never_that_of_the_former_kubelet(record
     ],
 )
 def test_the_source_of_a_seed_is_sent_once_and_replaces_none(
-    records: Records, notes: dict[str, str], policy: int, written: dict[str, t.Any] | None
+    records: Outbox, notes: dict[str, str], policy: int, written: dict[str, t.Any] | None
 ) -> None:
     """It waits for its Node together with the status, and a newer status does not lose it."""
     records.queue(STATUS, "", False, 2.0, {"configMap": SOURCE})
@@ -192,22 +192,22 @@ def test_unverified_without_an_answer_or_a_kubelet_and_not_needed_without_a_clus
     assert status_reporter.unverified(lambda: status_reporter.api_of(["kubelet"], 0), 0.0) == ""
 
 
-def test_continues_where_it_stopped(records: Records) -> None:
+def test_continues_where_it_stopped(records: Outbox) -> None:
     first, second = Api(POST=503), Api()
     assert "refused" in sent(records, first)
     assert t.cast(status_annotation.Report, records.report()).annotated
     assert sent(records, second) == "" and [call[0] for call in second.calls] == ["POST"]
 
 
-def test_nothing_is_lost_without_an_api_server(records: Records) -> None:
+def test_nothing_is_lost_without_an_api_server(records: Outbox) -> None:
     assert "refused" in sent(records, Api(PATCH=0)) and records.report() == PENDING
 
 
-def test_an_event_that_exists_counts_as_sent(records: Records) -> None:
+def test_an_event_that_exists_counts_as_sent(records: Outbox) -> None:
     assert sent(records, Api(POST=409)) == "" and records.report() is None
 
 
-def test_a_kubelet_without_a_cluster_reports_to_none(records: Records) -> None:
+def test_a_kubelet_without_a_cluster_reports_to_none(records: Outbox) -> None:
     assert status_reporter.report(records, lambda: status_reporter.api_of(NO_CLUSTER, 0), lambda: None) == ""
     assert records.report() is None
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import typing as t
 from pathlib import Path
 
@@ -50,8 +51,9 @@ def test_a_forecast_saves_nothing(tmp_path: Path) -> None:
     new = LocalStore(str(tmp_path / "store" / "local"), Owners())
     assert new.remember({CONFIG: File(LOCAL)}, CONFIG, "kubelet", pretend=True)
     assert not new.exists() and new.read() is None
-    with pytest.raises(StoreError, match="no kubelet config file"):
-        new.remember({}, CONFIG, "kubelet", pretend=True)
+    for absent in ({}, {CONFIG: File(None)}):
+        with pytest.raises(StoreError, match="no kubelet config file"):
+            new.remember(absent, CONFIG, "kubelet", pretend=True)
     with pytest.raises(StoreError, match="not saved yet"):
         new.offer()
 
@@ -170,7 +172,15 @@ def test_what_is_no_relative_path(text: str) -> None:
 
 
 def test_files_are_taken_as_they_are(tmp_path: Path) -> None:
-    """Through links. In the place of our link there was nothing."""
+    """Byte for byte, and through links. In the place of our link there was nothing."""
+    own, link = tmp_path / "own", tmp_path / "link"
+    own.write_bytes(b"kind: X\n\xff\r\n")
+    own.chmod(0o640)
+    link.symlink_to(own)
+    taken = local.take(str(link))
+    assert taken == (b"kind: X\n\xff\r\n", 0o640, os.geteuid(), os.getegid())
+    saved = LocalStore(str(tmp_path / "local"), Owners())
+    assert saved.remember({CONFIG: taken}, CONFIG, "kubelet") and saved.verify().files == {CONFIG: taken}
     assert local.take(str(tmp_path / local.LINK)) == (local.OVERRIDE, 0o644, 0, 0)
     assert local.take(str(tmp_path / "none")) == (None, 0o644, 0, 0)
     with pytest.raises(FileError, match=rf"^{tmp_path}: cannot read: Is a directory"):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import File, Store, Trial, take
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import OS, StoreError
 from tests.support.node.stored import LOCAL, NOW, A, B, C, Owners, assign, source, under
 
@@ -211,8 +211,8 @@ def test_no_switch_without_a_saved_local_config(tmp_path: Path) -> None:
     for act in (lambda: store.switch(A), lambda: store.arm(Trial(A, None, NOW)), lambda: store.switch(None)):
         with pytest.raises(StoreError, match="save it first"):
             act()
+    store.reset()
     assert store.running() is None
-    assert store.reset() is False
 
 
 def test_no_switch_to_what_is_not_whole(store: Store) -> None:
@@ -226,24 +226,6 @@ def test_no_switch_to_what_is_not_whole(store: Store) -> None:
         with pytest.raises(StoreError):
             act()
     assert (store.assigned(), store.active_source(), store.trial()) == (A, A, None)
-
-
-def test_local_is_remembered_once_and_byte_for_byte(tmp_path: Path) -> None:
-    store, config = Store(str(tmp_path / "config")), tmp_path / "kubelet.yaml"
-    config.write_bytes(b"kind: X\n\xff\r\n")
-    config.chmod(0o640)
-    found = {str(config): take(str(config)), str(tmp_path / "none"): take(str(tmp_path / "none"))}
-    assert store.remember_local(found, str(config), key="kubelet.yaml")
-    config.write_bytes(b"other")
-    assert not store.remember_local({str(config): take(str(config))}, str(config))
-    known = store.local()
-    assert known is not None
-    assert (known.key, known.files) == ("kubelet.yaml", found)
-    assert found[str(config)] == (b"kind: X\n\xff\r\n", 0o640, os.geteuid(), os.getegid())
-    new = Store(str(tmp_path / "new"))
-    with pytest.raises(StoreError, match="no kubelet config file"):
-        new.remember_local({str(config): File(None)}, str(config))
-    assert new.remember_local(found, str(config), pretend=True) and new.local() is None
 
 
 def test_a_revert_to_a_damaged_copy_of_local_makes_it_anew(store: Store) -> None:

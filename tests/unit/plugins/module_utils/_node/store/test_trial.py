@@ -48,8 +48,8 @@ def test_round_trip(trial: Trial) -> None:
 def test_fields_of_a_later_version_are_no_damage() -> None:
     value = json.loads(FULL.encode())
     later = decode(json.dumps({**value, "later": 1}).encode())
-    assert later.but(unknown={}) == FULL
-    assert json.loads(later.but(confirmed=True).encode())["later"] == 1
+    assert later._replace(unknown={}) == FULL
+    assert json.loads(later._replace(confirmed=True).encode())["later"] == 1
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import CRASHED, Records
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary, record_of
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import ordered_stop
@@ -144,7 +145,7 @@ def test_what_runs_already_is_reported_again(
     monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
     monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
     assert not assign(node, "a")["changed"]
-    queued = Records(node.store.config_dir).report()
+    queued = Outbox(node.store.config_dir).report()
     assert (queued.status["reason"] if queued else None) == reason
     if queued:
         assert queued.status["active"] == {"configMap": source("a")} and not queued.message
@@ -160,11 +161,10 @@ def test_an_error_that_the_guard_has_reported_is_reported_again(
     graduate(node, "a")
     monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
     monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
-    records = Records(node.store.config_dir)
-    records.remember(progress)
+    ProgressFile(node.store.config_dir).write(progress)
     record_of(node.store.folder).write(Binary("/usr/bin/kubelet", 1, 2, 3, reported=binary))
     assign(node, "a")
-    queued = records.report()
+    queued = Outbox(node.store.config_dir).report()
     assert queued and error in queued.status["error"]
 
 
@@ -174,11 +174,6 @@ def test_a_trial_that_another_run_has_replaced_cannot_be_confirmed(node: Node) -
     with pytest.raises(StoreError, match=r"another run has put ConfigMap kube-system/b .* on trial since"):
         assign(node, "b", "confirmed", trial=first)
     assert assign(node, "b", "confirmed", trial=second)["trial"]["confirmed"]
-
-
-def test_what_a_trial_does_not_know_or_need(node: Node) -> None:
-    assign(node, "a", node_proof=False, kubelet_version="")
-    assert node.trial().extra["node_proof"] is False and node.trial().kubelet_version == ""
 
 
 @pytest.mark.parametrize("graduated", [True, False])

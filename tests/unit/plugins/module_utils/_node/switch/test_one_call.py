@@ -236,7 +236,7 @@ def test_a_reset_of_a_configuration_on_trial(guarded: Node) -> None:
     """It is reverted, and the local configuration needs no trial and no confirmation."""
     node = guarded
     node.call("assigned", source={**SOURCE, "uid": "u2"})
-    node.store.record(node.trial().but(revert_to=None))
+    node.store.record(node.trial()._replace(revert_to=None))
     begun = node.call("reset")
     assert begun["restart_needed"] and begun["trial"]["failed"]
     node.call("removed")

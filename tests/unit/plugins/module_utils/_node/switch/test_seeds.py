@@ -46,6 +46,14 @@ GOOD: dict[str, t.Any] = {
 }
 
 
+def write(entries: list[seeds.Entry]) -> None:
+    for entry in entries:
+        if entry.data is None:
+            Path(entry.path).mkdir(exist_ok=True)
+        else:
+            Path(entry.path).write_bytes(entry.data)
+
+
 class Machine:
     """A machine whose kubelet has not run yet, with stand-ins for systemd, the inspection and the installations."""
 
@@ -118,12 +126,7 @@ class Machine:
     def sow(self, **given: t.Any) -> None:
         """Put a seed on the disk."""
         seed = Seed(**{"options": OPTIONS, **given})
-        for entry in seeds.entries(self.config_dir, self.name, seed, with_program=False):
-            path = Path(entry.path)
-            if entry.data is None:
-                path.mkdir(exist_ok=True)
-            else:
-                path.write_bytes(entry.data)
+        write(seeds.entries(self.config_dir, self.name, seed, with_program=False))
 
     def start(self) -> None:
         """Run what runs before a start of the kubelet."""
@@ -419,11 +422,7 @@ def test_a_unit_without_an_ending_and_a_folder_with_a_slash_are_what_they_are_el
     [("{", "Expecting"), ("[]", "not a record"), ('{"format": 2}', "known format"), ('{"options": 1}', "options has")],
 )
 def test_what_is_no_seed(tmp_path: Path, text: str, wrong: str) -> None:
-    for entry in seeds.entries(str(tmp_path), "kubelet.service", SEED, with_program=False):
-        if entry.data is None:
-            Path(entry.path).mkdir(exist_ok=True)
-        else:
-            Path(entry.path).write_bytes(entry.data)
+    write(seeds.entries(str(tmp_path), "kubelet.service", SEED, with_program=False))
     assert seeds.read(str(tmp_path)) == SEED
     Path(seeds.content(str(tmp_path))).write_text(text)
     with pytest.raises(ValueError, match=wrong):

@@ -156,5 +156,5 @@ def test_a_program_that_lists_no_gate_is_not_started(program: Path, monkeypatch:
 
 def test_flags_of_a_command_line() -> None:
     assert ask_binary.flags_in(["/k", "--a_b=1", "--c", "d", "-v=2", "--", "--a-b"]) == ["a-b", "c"]
-    found = ask_binary.names_of(["/k", "--feature-gates=B=true", "--max-pods=5"], [{"maxPods": 1}, None])
-    assert found == {"featureGates.B", "maxPods"}
+    found = ask_binary.names_of(["/k", "--feature-gates=B=true", "--max-pods=5"], [{"podCIDR": 1}, None])
+    assert found == {"featureGates.B", "podCIDR"}

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import host_checks
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command
 
@@ -87,15 +86,3 @@ def test_every_byte_of_a_command_line_is_kept(tmp_path: Path, data: bytes, words
     assert command.of_process(8, str(tmp_path)) == []
     if words:
         assert host_checks.running(os.path.basename(words[0]), str(tmp_path)) == words
-
-
-def test_the_guard_finds_the_files_that_a_command_line_names() -> None:
-    """Their names need not be UTF-8."""
-    with subprocess.Popen(["cat", b"--", b"-", b"/\xff"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as found:
-        # Its own command line may still be empty while it starts.
-        t.cast("t.IO[bytes]", found.stdin).write(b"line\n")
-        t.cast("t.IO[bytes]", found.stdin).flush()
-        t.cast("t.IO[bytes]", found.stdout).readline()
-        words = observe.argv(found.pid)
-        found.kill()
-    assert os.fsencode(words[-1]) == b"/\xff"

@@ -164,7 +164,8 @@ def test_a_runtime_is_away_when_nothing_listens(path: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
         server.bind(path)
         assert health.away(path) == f"{path} refuses connections"
-    assert health.away("/" + "x" * 200) == "", "a path that no socket can have is not evidence"
+    for impossible in ("/" + "x" * 200, "/\ud800"):
+        assert health.away(impossible) == "", "a path that no socket can have is not evidence"
 
 
 def test_a_runtime_that_takes_no_more_connections_is_away(path: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
-from tests.support.node.systemd_model import FOLDER, KUBEADM, PLAIN_TEXT, SERVICE, Systemd
+from tests.support.node.systemd_model import FOLDER, KUBEADM, SERVICE, Systemd
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
 
@@ -119,12 +119,6 @@ def test_a_shadowing_flag_is_found_in_its_file(node: Systemd) -> None:
     }
     found = kubelet.shadowed(20, ["/usr/bin/kubelet", "--max-pods=99"])
     assert found == {"maxPods": {"flag": "--max-pods=99", "file": None, "line": None}}
-
-
-def test_a_flag_in_a_continued_line_has_that_line(node: Systemd) -> None:
-    node.write(SERVICE, PLAIN_TEXT.format(config="/var/lib/kubelet/config.yaml"))
-    kubelet = node.load(SERVICE)
-    assert kubelet.shadowed(None, kubelet.argv())["maxPods"] == {"flag": "--max-pods=61", "file": SERVICE, "line": 6}
 
 
 @pytest.mark.parametrize("installed", [False, True], ids=["", "with our drop-in"])
