@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import typing as t
 import urllib.parse
@@ -24,6 +25,10 @@ _PAGE = 250
 # Nodes that are read again one by one. A watch sends the changes of all nodes, in a request of a second at least.
 _FEW = 8
 _NODES = "/api/v1/nodes"
+# How API servers write that a Node has changed: its name is before all that makes the text long.
+_CHANGE = re.compile(
+    rb'{"type": ?"MODIFIED", ?"object": ?{"kind": ?"Node", ?"apiVersion": ?"v1", ?"metadata": ?{"name": ?"([^"]+)"'
+)
 # Argument spec of the modules that choose nodes by name or label.
 SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
@@ -162,9 +167,9 @@ def changed(
     last: dict[str, Node | None] = {}
     waiting = set(uids)
     try:
-        for kind, item in events(session, query, session.timeout):
-            name = item["metadata"].get("name")
+        for kind, item in events(session, query, session.timeout, waiting):
             session.nodes_revision = item["metadata"]["resourceVersion"]
+            name = item["metadata"].get("name")
             if name not in uids:
                 continue
             node = last[name] = None if kind == "DELETED" else trim(item)
@@ -185,14 +190,18 @@ def changed(
 
 
 def events(
-    session: Session, query: t.Sequence[tuple[str, t.Any]], quiet: float
+    session: Session, query: t.Sequence[tuple[str, t.Any]], quiet: float, names: t.Collection[str] | None = None
 ) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
     """Yield type and object of each event of a watch of Nodes as it arrives (one GET, never repeated).
 
-    `quiet` as in Session.lines. Raises ApiError, with status 410 if the API server does not have all events since the
-    revision of the query.
+    Where the API server writes names first, changes of Nodes that are not in `names` are left out before they are
+    decoded. `quiet` as in Session.lines. Raises ApiError, with status 410 if the API server does not have all events
+    since the revision of the query.
     """
     for line in session.lines(_NODES, query, quiet):
+        change = _CHANGE.match(line)
+        if names is not None and change and change[1].decode() not in names:
+            continue
         try:
             event = json.loads(line)
             kind, item = event["type"], event["object"]

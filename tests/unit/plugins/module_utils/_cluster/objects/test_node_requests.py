@@ -110,8 +110,8 @@ WATCH = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion",
 
 
 def _event(kind: str, name: str, revision: int) -> str:
-    meta = {"name": name, "resourceVersion": str(revision)}
-    return json.dumps({"type": kind, "object": {"metadata": meta}}) + "\n"
+    item = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "resourceVersion": str(revision)}}
+    return json.dumps({"type": kind, "object": item}) + "\n"
 
 
 def _answers(*names: str, first: int) -> str:
@@ -127,7 +127,7 @@ def _never(_node: t.Any) -> bool:
     [
         pytest.param([("MODIFIED", "n1", 1), ("MODIFIED", "n1", 2)], {"n1": "2"}, "2", id="superseded"),
         pytest.param([("MODIFIED", "n1", 1), ("MODIFIED", "n2", 2)], {"n1": "1", "n2": "2"}, "2", id="two"),
-        pytest.param([("MODIFIED", "n1", 1), ("MODIFIED", "other", 2)], {"n1": "1"}, "2", id="another node"),
+        pytest.param([("MODIFIED", "n1", 1), ("MODIFIED", "other", 2)], {"n1": "1"}, "1", id="another node"),
         pytest.param([("MODIFIED", "n1", 1), ("BOOKMARK", "", 5)], {"n1": "1"}, "5", id="bookmark"),
         pytest.param([("MODIFIED", "n1", 1), ("DELETED", "n1", 2)], {}, "2", id="deleted"),
         pytest.param([("DELETED", "n1", 1), ("ADDED", "n1", 2)], {"n1": "2"}, "2", id="created again"),
@@ -151,7 +151,7 @@ def test_the_last_change_of_a_node_counts(
     [
         pytest.param(_answers(*NINE, first=1), "9", id="all"),
         pytest.param(_answers(*NINE, first=2).replace('"MODIFIED"', '"DELETED"', 1), "10", id="all, one of them gone"),
-        pytest.param(_answers(*list(NINE)[1:], first=1), "100", id="one has not"),
+        pytest.param(_answers(*list(NINE)[1:], first=1) + _event("BOOKMARK", "", 100), "100", id="one has not"),
     ],
 )
 def test_a_watch_ends_once_all_nodes_have_answered(before: str, revision: str) -> None:
@@ -160,6 +160,13 @@ def test_a_watch_ends_once_all_nodes_have_answered(before: str, revision: str) -
         session.nodes_revision = "0"
         node_requests.changed(session, NINE, 1, lambda node: True)
         assert session.nodes_revision == revision
+
+
+def test_what_another_node_does_is_not_decoded() -> None:
+    other = _event("MODIFIED", "other", 1).replace("}}}", "no JSON")
+    with Calls(Call("GET", NODES, (other + _event("MODIFIED", "n1", 2)).encode(), WATCH)) as session:
+        session.nodes_revision = "0"
+        assert list(node_requests.changed(session, NINE, 1, _never)[0]) == ["n1"]
 
 
 @pytest.mark.parametrize(
