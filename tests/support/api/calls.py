@@ -31,10 +31,6 @@ class InProcess(Session):
         self.nodes_revision: str | None = None
         self.seen = {}
 
-    def lines(self, path: str, query: t.Sequence[tuple[str, t.Any]], quiet: float) -> t.Iterator[bytes]:
-        """Yield the lines of one answer."""
-        yield from self._send("GET", path, query, None, {}, None).split(b"\n")[:-1]
-
     def server_time(self) -> float:
         """Return the time of the API server's clock; no request."""
         return 1_800_000_000.0

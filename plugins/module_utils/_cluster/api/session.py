@@ -202,11 +202,21 @@ class Session:
             return False
         return True
 
-    def events(self, path: str, query: t.Sequence[tuple[str, t.Any]]) -> list[t.Any]:
-        """Return the events of a watch that has ended (one GET). Raises ApiError."""
+    def events(
+        self, path: str, query: t.Sequence[tuple[str, t.Any]], choose: t.Callable[[list[str]], t.Iterable[str]] = iter
+    ) -> list[t.Any]:
+        """Return the events of a watch that has ended (one GET). `choose` picks them by their text, which is faster
+        than decoding it. Raises ApiError.
+        """
         # What follows the last line break is empty, or the part of an event that the next watch repeats.
-        *whole, _rest = self.text(path, query=query).split("\n")
-        return list(map(json.loads, whole))
+        *whole, rest = self.text(path, query=query).split("\n")
+        events = []
+        for line in (*choose(whole), rest):
+            try:
+                events.append(json.loads(line))
+            except ValueError:
+                break
+        return events
 
     def server_time(self) -> float:
         """Return the seconds since 1970 by the API server's clock (one GET if it has not answered yet).

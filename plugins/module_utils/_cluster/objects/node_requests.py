@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 import typing as t
@@ -27,7 +26,7 @@ _FEW = 8
 _NODES = "/api/v1/nodes"
 # How API servers write that a Node has changed: its name is before all that makes the text long.
 _CHANGE = re.compile(
-    rb'{"type": ?"MODIFIED", ?"object": ?{"kind": ?"Node", ?"apiVersion": ?"v1", ?"metadata": ?{"name": ?"([^"]+)"'
+    r'{"type": ?"MODIFIED", ?"object": ?{"kind": ?"Node", ?"apiVersion": ?"v1", ?"metadata": ?{"name": ?"([^"]+)"'
 )
 # Argument spec of the modules that choose nodes by name or label.
 SELECTION: dict[str, dict[str, t.Any]] = {
@@ -151,66 +150,60 @@ def _as_known(
 
 
 def changed(
-    session: Session, uids: t.Mapping[str, str], seconds: float, answered: t.Callable[[Node], bool]
+    session: Session, uids: t.Mapping[str, str], seconds: float
 ) -> tuple[dict[str, Node], dict[str, node_row.Row]]:
     """Wait for some seconds, then return as `find_known` those of the nodes that have changed since the last read.
 
-    One watch of all nodes, of whole seconds. It ends early once all of the nodes have `answered` in it or are gone. It
-    is one read for each of few nodes, and for all nodes that the user may not watch; these may be unchanged. Raises
-    ApiError.
+    One watch of all nodes, of whole seconds. It is one read for each of few nodes, and for all nodes that the user may
+    not watch; these may be unchanged. Raises ApiError.
     """
     if len(uids) <= _FEW or not session.nodes_revision:
         time.sleep(seconds)
         return find_known(session, uids)
-    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", session.nodes_revision)]
-    query.append(("timeoutSeconds", max(1, min(int(seconds), session.timeout // 2))))
-    last: dict[str, Node | None] = {}
-    waiting = set(uids)
-    try:
-        for kind, item in events(session, query, session.timeout, waiting):
-            session.nodes_revision = item["metadata"]["resourceVersion"]
-            name = item["metadata"].get("name")
-            if name not in uids:
-                continue
-            node = last[name] = None if kind == "DELETED" else trim(item)
-            if node is None or answered(node):
-                waiting.discard(name)
-            if not waiting:
-                break
-    except ApiError as error:
-        if error.status in (403, 410):
-            # The next read is a LIST.
-            session.nodes_listed, session.nodes_revision = 0, None if error.status == 403 else ""
-            return find_known(session, uids)
-        if not last:
-            time.sleep(seconds)
-            raise
-    found = {name: node for name, node in last.items() if node is not None}
-    return _as_known(session, {name: uids[name] for name in last}, found)
+    last = _events(session, max(1, min(int(seconds), session.timeout // 2)))
+    if last is None:
+        return find_known(session, uids)
+    known = {name: uids[name] for name in uids if name in last}
+    found = {}
+    for name in known:
+        item = last[name]
+        if item is not None:
+            found[name] = trim(item)
+    return _as_known(session, known, found)
 
 
-def events(
-    session: Session, query: t.Sequence[tuple[str, t.Any]], quiet: float, names: t.Collection[str] | None = None
-) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
-    """Yield type and object of each event of a watch of Nodes as it arrives (one GET, never repeated).
+def _events(session: Session, seconds: int) -> dict[str, dict[str, t.Any] | None] | None:
+    """Return the last state of each node that has changed, None for one that was deleted; or None without a watch.
 
-    Where the API server writes names first, changes of Nodes that are not in `names` are left out before they are
-    decoded. `quiet` as in Session.lines. Raises ApiError, with status 410 if the API server does not have all events
-    since the revision of the query.
+    Where the API server has no more events since the last read, the next read is a LIST.
     """
-    for line in session.lines(_NODES, query, quiet):
-        change = _CHANGE.match(line)
-        if names is not None and change and change[1].decode() not in names:
-            continue
-        try:
-            event = json.loads(line)
-            kind, item = event["type"], event["object"]
-        except (ValueError, TypeError, KeyError) as error:
-            why = f"{session.host} sent what is no event of a watch of Nodes ({error!r})"
-            raise ApiError(0, why, transient=True) from error
-        if kind == "ERROR":
-            raise ApiError(410, f"{session.host} ended a watch of Nodes: {item.get('message')}", transient=True)
-        yield kind, item
+    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", session.nodes_revision)]
+    try:
+        events = session.events(_NODES, [*query, ("timeoutSeconds", seconds)], _last_changes)
+    except ApiError as error:
+        if error.status not in (403, 410):
+            raise
+        session.nodes_listed, session.nodes_revision = 0, None if error.status == 403 else ""
+        return None
+    last: dict[str, dict[str, t.Any] | None] = {}
+    for event in events:
+        if event["type"] == "ERROR":
+            session.nodes_listed, session.nodes_revision = 0, ""
+            return None
+        meta = event["object"]["metadata"]
+        session.nodes_revision = meta["resourceVersion"]
+        if event["type"] != "BOOKMARK":
+            last[meta["name"]] = None if event["type"] == "DELETED" else event["object"]
+    return last
+
+
+def _last_changes(events: list[str]) -> t.Iterator[str]:
+    """Yield the texts of events, of the changes of a Node only the last."""
+    changes = [_CHANGE.match(event) for event in events]
+    last = {change[1]: change for change in changes if change}
+    for event, change in zip(events, changes):
+        if change is None or change is last[change[1]]:
+            yield event
 
 
 def path(name: str) -> str:

@@ -207,14 +207,13 @@ def _await(
         pause = keeper.bounded_pause(min(options["wait_sleep"], 1))
         try:
             keeper.keep()
-            found, lost = node_requests.changed(
-                session, uids, 0 if at_end else pause, lambda node: judge(node) is not None
-            )
+            found, lost = node_requests.changed(session, uids, 0 if at_end else pause)
         except ApiError as error:
             # The followers go on without the API server, and the rows of the other nodes must be known.
             found, lost = {}, {}
             away = f"{error.message}. Whether its follower has answered meanwhile is unknown: run again"
             at_end = at_end or not error.transient
+            time.sleep(0 if at_end else pause)
         rows.update({name: row.shown() for name, row in lost.items()})
         waiting = {name: found.get(name, node) for name, node in waiting.items() if name not in rows}
 

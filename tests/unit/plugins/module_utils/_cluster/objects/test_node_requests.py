@@ -10,6 +10,7 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import session as session_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, node_requests
 from tests.sim.api.direct import Direct
@@ -105,88 +106,53 @@ def test_few_of_many_are_read_again_one_by_one(count: int, later: list[Call]) ->
         assert list(node_requests.read(session, FORTY[:count])) == FORTY[:count]
 
 
-NINE = dict.fromkeys(map("n{}".format, range(9)), "")
-WATCH = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", "0"), ("timeoutSeconds", 1)]
-
-
-def _event(kind: str, name: str, revision: int) -> str:
-    item = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "resourceVersion": str(revision)}}
-    return json.dumps({"type": kind, "object": item}) + "\n"
-
-
-def _answers(*names: str, first: int) -> str:
-    return "".join(_event("MODIFIED", name, revision) for revision, name in enumerate(names, first))
-
-
-def _never(_node: t.Any) -> bool:
-    return False
+def _event(kind: str, name: str, revision: str, first: str = "name") -> str:
+    meta = {"name": name, "resourceVersion": revision}
+    if first != "name":
+        meta = {first: "", **meta}
+    return json.dumps({"type": kind, "object": {"kind": "Node", "apiVersion": "v1", "metadata": meta}}) + "\n"
 
 
 @pytest.mark.parametrize(
-    ("events", "found", "revision"),
+    ("events", "decoded", "found", "revision"),
     [
-        pytest.param([("MODIFIED", "n1", 1), ("MODIFIED", "n1", 2)], {"n1": "2"}, "2", id="superseded"),
-        pytest.param([("MODIFIED", "n1", 1), ("MODIFIED", "n2", 2)], {"n1": "1", "n2": "2"}, "2", id="two"),
-        pytest.param([("MODIFIED", "n1", 1), ("MODIFIED", "other", 2)], {"n1": "1"}, "1", id="another node"),
-        pytest.param([("MODIFIED", "n1", 1), ("BOOKMARK", "", 5)], {"n1": "1"}, "5", id="bookmark"),
-        pytest.param([("MODIFIED", "n1", 1), ("DELETED", "n1", 2)], {}, "2", id="deleted"),
-        pytest.param([("DELETED", "n1", 1), ("ADDED", "n1", 2)], {"n1": "2"}, "2", id="created again"),
+        pytest.param([("MODIFIED", "n1", "1"), ("MODIFIED", "n1", "2")], 1, {"n1": "2"}, "2", id="superseded"),
+        pytest.param([("MODIFIED", "n1", "1"), ("MODIFIED", "n2", "2")], 2, {"n1": "1", "n2": "2"}, "2", id="two"),
+        pytest.param([("MODIFIED", "n1", "1"), ("DELETED", "n1", "2")], 2, {}, "2", id="deleted"),
+        pytest.param(
+            [("DELETED", "n1", "1"), ("ADDED", "n1", "2"), ("MODIFIED", "n1", "3")],
+            3,
+            {"n1": "3"},
+            "3",
+            id="created again",
+        ),
+        pytest.param(
+            [("MODIFIED", "n1", "1", "uid"), ("MODIFIED", "n1", "2", "uid")], 2, {"n1": "2"}, "2", id="other order"
+        ),
     ],
 )
-@pytest.mark.parametrize("cut", ["", _event("MODIFIED", "n1", 9)[:-5]], ids=["whole", "cut off"])
-def test_the_last_change_of_a_node_counts(
-    events: list[tuple[str, str, int]], found: dict[str, str], revision: str, cut: str
+@pytest.mark.parametrize("cut", ["", _event("MODIFIED", "n1", "9")[:-5]], ids=["whole", "cut off"])
+def test_only_the_last_change_of_a_node_is_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+    events: list[tuple[str, ...]],
+    decoded: int,
+    found: dict[str, str],
+    revision: str,
+    cut: str,
 ) -> None:
     """An event that the end of the watch has cut off is in the next one."""
     answer = "".join(_event(*event) for event in events) + cut
-    with Calls(Call("GET", NODES, answer.encode(), WATCH)) as session:
+    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", "0"), ("timeoutSeconds", 1)]
+    seen: list[str] = []
+    real = json.loads
+    monkeypatch.setattr(session_module.json, "loads", lambda text: seen.append(text) or real(text))
+    with Calls(Call("GET", NODES, answer.encode(), query)) as session:
         session.nodes_revision = "0"
-        nodes, _gone = node_requests.changed(session, NINE, 1, _never)
+        nodes, _gone = node_requests.changed(session, dict.fromkeys(map("n{}".format, range(9)), ""), 1)
         assert session.nodes_revision == revision
     assert {name: one.resource_version for name, one in nodes.items()} == found
-
-
-@pytest.mark.parametrize(
-    ("before", "revision"),
-    [
-        pytest.param(_answers(*NINE, first=1), "9", id="all"),
-        pytest.param(_answers(*NINE, first=2).replace('"MODIFIED"', '"DELETED"', 1), "10", id="all, one of them gone"),
-        pytest.param(_answers(*list(NINE)[1:], first=1) + _event("BOOKMARK", "", 100), "100", id="one has not"),
-    ],
-)
-def test_a_watch_ends_once_all_nodes_have_answered(before: str, revision: str) -> None:
-    """The events after that are in the next one."""
-    with Calls(Call("GET", NODES, (before + _event("MODIFIED", "other", 100)).encode(), WATCH)) as session:
-        session.nodes_revision = "0"
-        node_requests.changed(session, NINE, 1, lambda node: True)
-        assert session.nodes_revision == revision
-
-
-def test_what_another_node_does_is_not_decoded() -> None:
-    other = _event("MODIFIED", "other", 1).replace("}}}", "no JSON")
-    with Calls(Call("GET", NODES, (other + _event("MODIFIED", "n1", 2)).encode(), WATCH)) as session:
-        session.nodes_revision = "0"
-        assert list(node_requests.changed(session, NINE, 1, _never)[0]) == ["n1"]
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        (b"<html>busy</html>\n", "sent what is no event of a watch of Nodes"),
-        (ApiError(0, "refused", transient=True), "refused"),
-    ],
-)
-def test_a_watch_that_breaks(answer: bytes | ApiError, why: str) -> None:
-    """What has changed before that is not lost: the next watch begins after it."""
-    with Calls(Call("GET", NODES, answer, WATCH)) as session, pytest.raises(ApiError, match=why):
-        session.nodes_revision = "0"
-        node_requests.changed(session, NINE, 1, _never)
-    if isinstance(answer, bytes):
-        changed = _event("MODIFIED", "n1", 1).encode()
-        with Calls(Call("GET", NODES, changed + answer, WATCH)) as session:
-            session.nodes_revision = "0"
-            assert list(node_requests.changed(session, NINE, 1, _never)[0]) == ["n1"]
-            assert session.nodes_revision == "1"
+    # The last one is what follows the last line break.
+    assert len(seen) == decoded + 1
 
 
 def test_an_outage_of_the_api_server_is_no_missing_node() -> None:

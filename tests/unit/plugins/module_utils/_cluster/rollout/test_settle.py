@@ -233,11 +233,11 @@ def test_many_nodes_are_confirmed_with_one_request_each_and_one_for_each_second(
         return found
 
     def event(kind: str, name: str, judged: str = TRIAL) -> str:
-        return json.dumps({"type": kind, "object": named(name, ordered, Answer(trial=TRIAL, judged=judged))}) + "\n"
+        return json.dumps({"type": kind, "object": named(name, ordered, Answer(trial=TRIAL, judged=judged))})
 
     def watch(*events: str, since: str) -> Call:
         query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", since), ("timeoutSeconds", 1)]
-        return Call("GET", NODES, "".join(events).encode(), query)
+        return Call("GET", NODES, "\n".join(events).encode(), query)
 
     ordered = Orders(attempt=2, trial=TRIAL)
     start = items(*(named(name, Orders(attempt=2), Answer(trial=TRIAL)) for name in names))
