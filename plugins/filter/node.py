@@ -128,14 +128,14 @@ def unsealed(value: t.Any) -> t.Any:
         raise AnsibleFilterError(str(error)) from error
 
 
-def whole_run(hosts: str) -> str:
+def whole_run(hosts: str, always: bool = False) -> str:
     """Return the hosts of the first play of a playbook as they are.
 
     Raises AnsibleFilterError if the operator has started a playbook of this collection with options that leave out its
-    tasks: no task can refuse that. A playbook that imports it may have tags of its own.
+    tasks: no task can refuse that. A playbook that imports it may have tags of its own, unless `always`.
     """
     wrong = run_hosts.left_out(command.CLIARGS)
-    if wrong and any(map(_is_of_this_collection, command.CLIARGS.get("args", ()))):
+    if wrong and (always or any(map(_is_of_this_collection, command.CLIARGS.get("args", ())))):
         raise AnsibleFilterError(wrong)
     return hosts
 

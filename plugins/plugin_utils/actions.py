@@ -56,7 +56,11 @@ AS_ROOT = (
     "machine credential), or correct sudoers there (its requiretty, if a terminal is missing)"
 )
 NOT_RUN = "the module could not run on its host: {}. Correct that there, or in the variables of the host"
-CLOSED = re.compile(r"(Shared connection|Connection) to \S+ closed\.?")
+NO_RESULT = (
+    "the module gave no result on its host: {}. Correct that there, or in the variables of the host. If it had begun a "
+    "change, the guard ends that"
+)
+OF_SSH = re.compile(r"(Shared connection|Connection) to \S+ closed\.?|debug\d: .*")
 """What ssh adds to the words of a program."""
 QUOTED = 300
 """So many characters of these are quoted."""
@@ -311,7 +315,7 @@ class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
         if result.get(UNREACHABLE) and not self._task.ignore_unreachable:
             return lost(str(result.get("msg") or ""))
         if "module_stdout" in result:
-            return {**result, **not_run(last_words(result))}
+            return {**result, **not_run(last_words(result), NO_RESULT)}
         return result
 
     def cleanup(self, force: bool = False) -> None:
@@ -348,9 +352,10 @@ def lost(reason: str) -> dict[str, t.Any]:
     }
 
 
-def not_run(reason: str) -> dict[str, t.Any]:
+def not_run(reason: str, words: str = NOT_RUN) -> dict[str, t.Any]:
     """Return the failure of a task whose module did not run on its host, for Ansible's own `reason`."""
-    words = AS_ROOT if OF_BECOME.search(reason) else NOT_RUN
+    if OF_BECOME.search(reason):
+        words = AS_ROOT
     return {"failed": True, "changed": False, "msg": words.format(_one_line(reason))}
 
 
@@ -360,7 +365,7 @@ def last_words(result: t.Mapping[str, t.Any]) -> str:
     Without such words it is Ansible's own message.
     """
     printed = f"{result['module_stdout']}\n{result.get('module_stderr') or ''}".splitlines()
-    lines = [line.strip() for line in printed if line.strip() and not CLOSED.fullmatch(line.strip())]
+    lines = [line.strip() for line in printed if line.strip() and not OF_SSH.fullmatch(line.strip())]
     return " ".join(lines[-2:])[-QUOTED:] or str(result.get("msg") or "")
 
 

@@ -167,7 +167,7 @@ def of_host(host: str, variables: t.Mapping[str, t.Any], name: str) -> t.Any:
     origin = f"{name} of host {host}"
     try:
         # From 2.19 on, a template is rendered when its place in a value is read.
-        return _plain(variables.get(name), (), origin)
+        found = _plain(variables.get(name), (), origin)
     except (AnsibleError, jinja2.UndefinedError) as error:
         if origin in str(error):
             raise
@@ -175,6 +175,12 @@ def of_host(host: str, variables: t.Mapping[str, t.Any], name: str) -> t.Any:
         remedy = "Define its variables for this host, or correct the template, then run again"
         # Ansible would add the cause once more, behind the remedy.
         raise AnsibleFilterError(f"{origin}: {cause}. {remedy}") from None
+    if name in OF_HOSTS and name != PROFILE and isinstance(found, str) and not found.strip():
+        # Nothing declared would revert the values of the node.
+        raise AnsibleFilterError(
+            f"{origin}: the text is empty, as of a survey without an answer. Write at least one field, or {{}} for none"
+        )
+    return found
 
 
 def _plain(value: t.Any, path: paths.Path, origin: str) -> t.Any:

@@ -20,12 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import CHECKPOINT, DROPIN
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import (
-    SERVICE_PATH,
-    TIMER_PATH,
-    Seed,
-    entries,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import SERVICE_PATH, Seed, entries
 from tests.lab.console import run
 from tests.lab.lab import Lab
 from tests.support.lab.pods import Pods
@@ -185,7 +180,7 @@ def test_the_values_of_a_seed_are_live_before_the_first_pod_and_become_last_know
     # No controller confirms it. The guard has seen the Node.
     machine.wait(lambda: "lastKnownGood" in machine.status(), 60 + HOLD, "last-known-good")
     assert machine.status()["lastKnownGood"]["configMap"] == source and not machine.on_trial()
-    assert not machine.node.run(f"ls -d {STORE}/seed {SERVICE_PATH} {TIMER_PATH} 2>/dev/null", check=False)
+    assert not machine.node.run(f"ls -d {STORE}/seed {SERVICE_PATH} 2>/dev/null", check=False)
     if _follows(machine.lab):
         # The follower takes what came with the machine as its source, and asks for no ConfigMap.
         machine.wait(lambda: (machine.noted(following.FOLLOWER) or {}).get("configMap") == source, 60, "answer")

@@ -222,6 +222,8 @@ _DONE = "/var/lib/cloud/instance/livenodes-kubelet-seed"
 _IGNITION = "3.0.0"
 """The first stable version of the specification; every later 3.x reads it."""
 _WIDTH = 76
+_KEEP_LINKS = "$(tar --help | grep -o -m1 -e --keep-directory-symlink)"
+"""GNU tar has it from 1.27 on. Without it, a folder of the image that is a link becomes a folder."""
 _MERGED = """merge_how:
   - {name: list, settings: [append]}
   - {name: dict, settings: [no_replace, recurse_list]}
@@ -253,10 +255,10 @@ def cloud_init(entries: t.Sequence[Entry]) -> bytes:
     """
     text = base64.b64encode(tar(entries)).decode()
     lines = [text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH)]
-    started = f"systemctl daemon-reload && systemctl start --no-block {seeds.TIMER} {seeds.SERVICE}"
+    started = f"systemctl daemon-reload && systemctl start --no-block {seeds.SERVICE}"
     script = [
         f"if ! test -e {_DONE}; then",
-        f"base64 -d <<'END' | tar -xz --keep-directory-symlink -C / && sync && {started} && touch {_DONE}",
+        f"base64 -d <<'END' | tar -xz {_KEEP_LINKS} -C / && sync && {started} && touch {_DONE}",
         *lines,
         "END",
         "fi",

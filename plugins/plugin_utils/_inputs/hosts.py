@@ -87,7 +87,7 @@ def left_out(options: t.Mapping[str, t.Any]) -> str:
     given = ""
     if not Taggable().evaluate_tags(options.get("tags") or ["all"], options.get("skip_tags") or [], {}):
         given = "--tags or --skip-tags"
-    if options.get("start_at_task"):
+    if options.get("start_at_task") is not None:
         given = "--start-at-task"
     if not given:
         return ""

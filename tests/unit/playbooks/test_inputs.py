@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from tests.support.plays.ansible import NO_KUBECONFIG, ROOT, Ansible, extra, playbook_of
+from tests.support.plays.runner import PROJECT
 
 PLAYBOOKS = sorted(
     path.stem for path in (ROOT / "playbooks").glob("*.yml") if "livenodes.kubelet." in path.read_text(encoding="utf-8")
@@ -159,14 +160,28 @@ def test_hosts_that_are_refused(ansible: Ansible, text: str, variables: dict[str
     assert run.code != 0 and text in run.output, run.output
 
 
-@pytest.mark.parametrize("options", ["--tags x", "--skip-tags untagged", "--start-at-task Kubeadm", "--tags untagged"])
-@pytest.mark.parametrize("started", [str(ROOT / "playbooks/rollout.yml"), "rollout"])
-def test_options_that_leave_out_tasks_are_refused(ansible: Ansible, started: str, options: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        (["--tags", "x"], True),
+        (["--skip-tags", "untagged"], True),
+        (["--start-at-task", "Kubeadm"], True),
+        (["--start-at-task", ""], True),
+        (["--tags", "untagged"], False),
+    ],
+)
+@pytest.mark.parametrize("started", [str(ROOT / "playbooks/rollout.yml"), "rollout", str(PROJECT / "rollout.yml")])
+def test_options_that_leave_out_tasks_are_refused(
+    ansible: Ansible, started: str, options: list[str], refused: bool
+) -> None:
     """With them, no task or the last one alone would run, and the run would succeed."""
-    run = ansible.playbook(started, *options.split(maxsplit=1))
-    whole = options == "--tags untagged"
-    assert run.code != 0 and ("leaves out tasks of this playbook" in run.output) != whole, run.output
-    assert (NO_KUBECONFIG in run.output) == whole
+    run = ansible.playbook(started, *options)
+    assert run.code != 0 and ("leaves out tasks of this playbook" in run.output) == refused, run.output
+    assert (NO_KUBECONFIG in run.output) != refused
+
+
+def test_tasks_with_a_tag_can_be_listed(ansible: Ansible) -> None:
+    assert ansible.playbook("rollout", "--tags", "x", "--list-tasks").code == 0
 
 
 def test_tags_of_a_playbook_that_imports_one_are_its_own(ansible: Ansible, tmp_path: Path) -> None:

@@ -13,11 +13,15 @@ import contextlib
 import logging
 import os
 import sys
+import time
 import typing as t
 
 from . import cluster_options, library
 from .errors import ClusterError, short
 
+# Seconds in which refused credentials are not renewed again: a plugin may ask a person, or a service that limits its
+# callers.
+RENEWAL = 5.0
 # So many characters of what a plugin has printed are quoted.
 _QUOTED = 300
 
@@ -64,6 +68,34 @@ def of(options: dict[str, t.Any]) -> t.Any:
     # `errors.persist` repeats requests: it knows which failures are transient.
     configuration.retries = False
     return configuration
+
+
+class Renewal:
+    """Loads the credentials of `options` anew. Not safe for threads."""
+
+    def __init__(self, options: dict[str, t.Any]) -> None:
+        self._options = options
+        self._next = 0.0
+        self._fault = ""
+
+    def other_than(self, refused: t.Any) -> t.Any:
+        """Return a configuration whose credentials may differ from those of `refused`, None without one.
+
+        Raises ClusterError if they cannot be loaded, for the next RENEWAL seconds without trying that again.
+        """
+        now = time.monotonic()
+        if now >= self._next:
+            self._next, self._fault = now + RENEWAL, ""
+            try:
+                fresh = of(self._options)
+            except ClusterError as error:
+                self._fault = error.message
+            else:
+                # The same file may have another certificate.
+                return fresh if fresh.cert_file or fresh.api_key != refused.api_key else None
+        if self._fault:
+            raise ClusterError(self._fault)
+        return None
 
 
 def headers(options: dict[str, t.Any]) -> dict[str, t.Any]:

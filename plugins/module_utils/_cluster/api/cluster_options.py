@@ -169,7 +169,7 @@ def completed(options: _Options) -> _Options:
     Raises ClusterError for a variable with a wrong value, and for options that leave open which cluster is meant.
     """
     found = _of_environment()
-    given = {name: value for name, value in options.items() if value not in (None, "")}
+    given = {name: value for name, value in options.items() if value not in (None, "", [""])}
     # An empty option would replace what the kubeconfig has.
     unset = dict.fromkeys(options.keys() - given.keys())
     if _any(given, _CLUSTER):

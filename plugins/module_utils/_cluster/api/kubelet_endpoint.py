@@ -113,12 +113,20 @@ class DirectClients(Kubelets):
         try:
             return question(client)
         except ApiError as error:
-            if not error.status:
-                # A change of its configuration may move its port.
-                with self._lock:
-                    self._known.pop(node, None)
-                    self._session.seen.pop(node, None)
+            self._forget(node, error)
+            if error.status != 401 or not self._session.renewed_since(client):
+                raise _explained(error, client.host) from error
+        try:
+            return question(self._of(node))
+        except ApiError as error:
             raise _explained(error, client.host) from error
+
+    def _forget(self, node: str, error: ApiError) -> None:
+        """Forget the session with a kubelet that did not answer or refused it: its port may move, credentials end."""
+        if error.status in (0, 401):
+            with self._lock:
+                self._known.pop(node, None)
+                self._session.seen.pop(node, None)
 
     def _of(self, node: str) -> Session:
         """Return the session with a kubelet. Raises ApiError."""

@@ -9,7 +9,6 @@ import copy
 import json
 import re
 import threading
-import time
 import typing as t
 import urllib.parse
 from types import MappingProxyType
@@ -33,9 +32,6 @@ FIRST_CONTACT = 10.0
 PATIENT_CONTACT = 40.0
 # The same after the first answer: longer than the restart of an API server.
 _OUTAGE = 60.0
-# Seconds in which refused credentials are not renewed again: a plugin may ask a person, or a service that limits its
-# callers.
-RENEWAL = 5.0
 # Seconds to wait for a connection to a kubelet, which is near if its port is open for this controller.
 _CONNECT = 3
 # The first minor with dry runs by default (KEP-576). Those before 1.12 ignore the parameter, and write.
@@ -72,10 +68,11 @@ class Session:
     ) -> None:
         library.check()
         options = cluster_options.completed(options)
-        self._options: dict[str, t.Any] | None = options
+        self._options = options
         self._configuration = client_configuration.of(options)
         self._headers = client_configuration.headers(options)
         self._client = library.client(self._configuration)
+        self._lender: t.Any = None
         self.timeout: t.Any = options.get("request_timeout") or 30
         self._outage = outage
         self._first_contact = first_contact
@@ -85,7 +82,7 @@ class Session:
         self._clock = timestamps.ServerClock()
         self._asking = threading.Lock()
         self._renewing = threading.Lock()
-        self._renewed = -RENEWAL
+        self._renewal: client_configuration.Renewal | None = client_configuration.Renewal(options)
         self._dry_runs: bool | None = None
         self.concurrency: int = options.get("concurrency") or 8
         self.host = cluster_options.without_login(self._configuration.host)
@@ -126,11 +123,13 @@ class Session:
         It requires a certificate for `name`, signed by those in the file `ca_cert` or by default as the API server's.
         """
         other = copy.copy(self)
+        # First: a thread may renew the credentials meanwhile.
+        other._lender = self._client
         other._configuration = configuration = copy.copy(self._configuration)
         configuration.host, configuration.proxy = host, None
         configuration.tls_server_name = name
         configuration.ssl_ca_cert = ca_cert or configuration.ssl_ca_cert
-        other._client, other._options = library.client(configuration), None
+        other._client, other._renewal = library.client(configuration), None
         other.timeout = (min(_CONNECT, self.timeout), self.timeout)
         other._clock = timestamps.ServerClock()
         other._answered = other._lost = False
@@ -144,7 +143,7 @@ class Session:
         configuration.cert_file = configuration.key_file = None
         client_configuration.use(configuration, f"Bearer {token}")
         other._headers, other.kubelets = {}, None
-        other._client, other._options = library.client(configuration), None
+        other._client, other._renewal = library.client(configuration), None
         return other
 
     def request(
@@ -295,44 +294,47 @@ class Session:
         except (library.urllib3.exceptions.HTTPError, OSError) as error:
             raise answers.no_answer(self.host, error) from error
 
-    def _received(self, *request: t.Any, **more: t.Any) -> t.Any:
+    def renewed_since(self, made: Session) -> bool:
+        """Return whether its credentials differ from those of a session that `at` has made, after renewing them once
+        if they do not. Raises ApiError.
+        """
+        return self._renew(made._lender)
+
+    def _received(
+        self, read: t.Callable[[t.Any], t.Any], method: str, path: str, *request: t.Any, **more: t.Any
+    ) -> t.Any:
         """Do what `_exchanged` does, once more if the credentials were refused and could be renewed.
 
         Only the API server knows until when it accepts a token or a certificate. Raises ApiError.
         """
         client = self._client
         try:
-            return self._exchanged(client, *request, **more)
+            return self._exchanged(client, read, method, path, *request, **more)
         except ApiError as error:
-            if error.status != 401:
+            # A kubelet behind the proxy refuses those of the API server.
+            if error.status != 401 or "/proxy/" in path or not self._renew(client):
                 raise
-            try:
-                renewed = self._renew(client)
-            except ClusterError as why:
-                raise ApiError(401, f"{error.message}. They could not be renewed: {why.message}") from error
-            if not renewed:
-                raise
-        return self._exchanged(self._client, *request, **more)
+        return self._exchanged(self._client, read, method, path, *request, **more)
 
     def _renew(self, refused: t.Any) -> bool:
         """Load the credentials anew; return whether they may differ from those of the client `refused`.
 
-        One thread does this for all. Raises ClusterError.
+        One thread does this for all. Raises ApiError, transient: a plugin may ask a service that is busy.
         """
         with self._renewing:
-            if self._client is not refused:
-                return True
-            if self._options is None or time.monotonic() < self._renewed + RENEWAL:
-                return False
-            self._renewed = time.monotonic()
-            fresh, former = client_configuration.of(self._options), self._configuration
-            if fresh.api_key == former.api_key and not fresh.cert_file:
-                return False
-            self._configuration, self._client = fresh, library.client(fresh)
-            return True
+            if self._client is not refused or self._renewal is None:
+                return self._renewal is not None
+            try:
+                fresh = self._renewal.other_than(self._configuration)
+            except ClusterError as error:
+                why = f"{self.host} does not accept these credentials (401), and they could not be renewed: "
+                raise ApiError(401, why + error.message, transient=True) from error
+            if fresh is not None:
+                self._configuration, self._client = fresh, library.client(fresh)
+            return fresh is not None
 
-    def _refusal(self, error: t.Any) -> ApiError:
-        if error.status != 401 or self._options is None:
+    def _refusal(self, error: t.Any, path: str) -> ApiError:
+        if error.status != 401 or "/proxy/" in path or self._renewal is None:
             return answers.refusal(self.host, error)
         return answers.refusal(self.host, error, *cluster_options.user_in_words(self._options))
 
@@ -369,7 +371,7 @@ class Session:
                 raise answers.no_answer(self.host, error) from error
             self._answered, self._lost = True, False
             self._note_time(path, error.headers)
-            raise self._refusal(error) from error
+            raise self._refusal(error, path) from error
         except (library.urllib3.exceptions.HTTPError, OSError) as error:
             raise answers.no_answer(self.host, error) from error
         except ValueError:

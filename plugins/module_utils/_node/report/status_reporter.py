@@ -19,7 +19,7 @@ from ..system.credentials import CERT_DIR
 from ..system.health import flag, kubelet_of
 from ..system.kubeconfig import Kubeconfig
 from . import status_annotation
-from .status_annotation import Outbox, Report
+from .status_annotation import Outbox
 
 _TIMEOUT = 5.0
 """Seconds for a request whose answer a caller waits for."""
@@ -65,13 +65,6 @@ def report(outbox: Outbox, open_api: Callable[[], Kubeconfig], since: Callable[[
     except ApiError as error:
         return str(error)
     return ""
-
-
-def send(api: Kubeconfig, pending: Report) -> None:
-    """Send a report at once, for a machine without a guard that would keep it. Raises ApiError."""
-    node = api.node_name()
-    _annotate(api, f"/api/v1/nodes/{node}", pending.status, pending.source)
-    _raise_event(api, status_annotation.event(node, pending))
 
 
 def _annotate(api: Kubeconfig, path: str, status: Mapping[str, Any], source: Mapping[str, Any]) -> None:

@@ -7,12 +7,10 @@ the first time. The files remove themselves::
     <config_dir>/seed/program.zip    the guard's program, which is installed from here
     <config_dir>/seed/seed.json      the configuration, and how it is assigned
     /etc/systemd/system/livenodes-kubelet-seed.service, wanted by the kubelet's unit
-    /etc/systemd/system/livenodes-kubelet-seed.timer, once some minutes after each boot
 
 A service runs this before each start of the kubelet, until there is what the kubelet needs for a start: its unit and
 the files that this reads, which `kubeadm join` or a package may bring later. Then the seed ends, whatever comes of it:
-a kubelet that ran once is changed by nothing but a rollout. The timer is for a machine whose kubelet another unit runs:
-nothing else would notice that.
+a kubelet that ran once is changed by nothing but a rollout.
 
 The trial is a usual one. It is confirmed from the beginning, because no controller knows the machine yet: the guard
 reverts what the kubelet refuses or ends with, and asks for the Node before the configuration is last-known-good.
@@ -22,7 +20,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 import time
 from typing import Any, Mapping, NamedTuple, Sequence
@@ -33,14 +30,13 @@ from ..follow import follow_install
 from ..guard import base, guard_main
 from ..install import guard_install, guard_steps
 from ..records import json_file
-from ..report import status_annotation, status_reporter
-from ..report.status_annotation import Outbox, Report
+from ..report import status_annotation
+from ..report.status_annotation import Outbox
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
 from ..store.store_reader import quietly
 from ..system import files, health
-from ..system.command import Run, of_cgroup
-from ..system.connection import ApiError
+from ..system.command import Run
 from ..system.files import StoreError
 from ..system.lock import locked
 from ..unit.unit import Unit, UnitError
@@ -49,24 +45,12 @@ from .one_call import StepError
 
 SERVICE = "livenodes-kubelet-seed.service"
 SERVICE_PATH = f"/etc/systemd/system/{SERVICE}"
-TIMER = "livenodes-kubelet-seed.timer"
-TIMER_PATH = f"/etc/systemd/system/{TIMER}"
-TIMER_WANTED_BY = f"/etc/systemd/system/timers.target.wants/{TIMER}"
 FORMAT = 1
 """The version of seed.json: the program may be older, in the image of the machine."""
 _SECONDS = 180
 """After so many seconds, the kubelet starts without an answer of the seed."""
 _JOB_SECONDS = 900
 """The same, including what the service waits for: cloud-init may itself wait for the kubelet that it starts."""
-_LOOK_SECONDS = 900
-"""So many seconds after a boot, the machine reports why its seed still waits."""
-_TIMER_TEXT = f"""# Written by livenodes.kubelet. Shows why the first configuration of this machine still waits.
-[Unit]
-Description=First configuration of the kubelet, if it still waits
-
-[Timer]
-OnBootSec={_LOOK_SECONDS}
-"""
 _MAIN = f"""import os
 import sys
 
@@ -118,8 +102,6 @@ def entries(config_dir: str, unit: str, seed: Seed, with_program: bool = True) -
             Entry(_program(config_dir), 0o600, program),
             Entry(SERVICE_PATH, 0o644, _service_text(config_dir, unit).encode()),
             Entry(_wanted_by(unit), link=SERVICE_PATH),
-            Entry(TIMER_PATH, 0o644, _TIMER_TEXT.encode()),
-            Entry(TIMER_WANTED_BY, link=TIMER_PATH),
         ]
     return found
 
@@ -137,7 +119,7 @@ def _service_text(config_dir: str, unit: str) -> str:
 
     A configuration may name the socket of the container runtime, which must be there by then. The seed in an image may
     be that of another group, until cloud-init has replaced it. A kubelet that cannot start yet is started again and
-    again, and none of its starts may be without the service. What it writes is on the console too, which providers
+    again, and none of its starts may be without the service. Its errors are on the console too, which providers
     show: the journal of a machine that does not join is out of reach.
     """
     python = " || ".join(f"command -v {name}" for name in guard_install.STABLE_NAMES)
@@ -172,8 +154,7 @@ def read(config_dir: str) -> Seed:
 def remove(config_dir: str, unit: str, run: Run) -> None:
     """Remove the files of a seed, first what lets it begin again. Raises FileError."""
     files.remove(content(config_dir))
-    run(["systemctl", "stop", "--no-block", TIMER])
-    for path in (_wanted_by(unit), SERVICE_PATH, TIMER_WANTED_BY, TIMER_PATH):
+    for path in (_wanted_by(unit), SERVICE_PATH):
         files.remove(path)
     with contextlib.suppress(OSError):
         os.rmdir(os.path.dirname(_wanted_by(unit)))
@@ -181,8 +162,6 @@ def remove(config_dir: str, unit: str, run: Run) -> None:
     run(["systemctl", "daemon-reload"])
 
 
-_UNIT_OF = re.compile(r"(?m):/system\.slice/([^/\n]+\.service)$")
-"""The unit of a process in /proc/PID/cgroup. A kubelet in a container has a longer path."""
 REFUSED = "seed refused"
 """The reason in the status of a node that did not take its seed."""
 _ERRORS = (StepError, StoreError, UnitError, OSError, ValueError, KeyError, TypeError)
@@ -202,11 +181,9 @@ def plant(config_dir: str) -> int:
     unit = Unit(options["unit"], child=bool(options["dropin_dir"]))
     early = "" if problem else _early(unit)
     if early:
-        sys.stderr.write(f"the seed waits for the next start of the kubelet: {early}\n")
-        if early == _no_unit(unit.name) and _reported_other(unit):
-            remove(config_dir, unit.name, unit.run)
-            with contextlib.suppress(OSError):
-                os.rmdir(config_dir)
+        # A kubelet may try to start every few seconds until the machine joins: too often for the console.
+        shown = sys.stderr if early == _no_unit(unit.name) else sys.stdout
+        shown.write(f"the seed waits for the next start of the kubelet: {early}\n")
         return 0
     problem = problem or _assigned(options, unit)
     _reported(config_dir, options, unit, problem)
@@ -232,31 +209,6 @@ def _early(unit: Unit) -> str:
 
 def _no_unit(name: str) -> str:
     return f"{name} does not exist yet. If another unit runs the kubelet, make the seed with its kubelet_config_unit"
-
-
-def _reported_other(unit: Unit) -> bool:
-    """Report to its Node that another unit runs the kubelet of this machine; return whether that was sent.
-
-    No guard can be installed for a unit that does not exist, so this is sent at once.
-    """
-    pid = health.kubelet_of(1)
-    found = _UNIT_OF.search(of_cgroup(pid))
-    if not found:
-        return False
-    problem = (
-        f"{unit.name}: there is no such unit, {found.group(1)} runs the kubelet. Make the seed again with "
-        f"kubelet_config_unit: {found.group(1)}, and roll out to this machine"
-    )
-    sys.stderr.write(f"the seed is not used: {problem}\n")
-    now = time.time()
-    status = status_annotation.status(None, None, None, problem, REFUSED, now)
-    try:
-        api = status_reporter.api_of(health.argv(pid), pid)
-        status_reporter.send(api, Report(status, problem, True, now, status_annotation.suffix(now)))
-    except (status_reporter.NoCluster, ApiError, *_ERRORS) as error:
-        sys.stderr.write(f"this cannot be reported to the Node: {str(error) or 'its kubelet has no --kubeconfig'}\n")
-        return False
-    return True
 
 
 def _absent(argv: Sequence[str]) -> str:

@@ -87,15 +87,6 @@ def environment_of(pid: int) -> dict[str, str]:
     return {name: value for name, equals, value in (word.partition("=") for word in words) if equals}
 
 
-def of_cgroup(pid: int) -> str:
-    """Return the lines of a process's control groups, empty when it has ended."""
-    try:
-        with open(f"/proc/{pid}/cgroup", encoding="utf-8", errors="replace") as stream:
-            return stream.read()
-    except OSError:
-        return ""
-
-
 def number(text: str | None) -> int:
     """Return a number that systemctl shows, 0 for one that is absent or not set."""
     return int(text) if text and text.isdecimal() else 0

@@ -138,6 +138,11 @@ def test_a_staged_config_is_checked_and_compared_with_the_host(node: Node) -> No
 
 
 def test_the_host_of_another_node(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an agent, the credentials are in its folder."""
+    agent = {"node": "n1", "delivery": "dropin", "dropin_dir": "/r/agent/etc/kubelet.conf.d"}
+    with monkeypatch.context() as seen:
+        seen.setattr(status_reporter, "elsewhere", lambda argv, _name: argv[-1])
+        assert "--kubeconfig=/r/agent/kubelet.kubeconfig" in node.look("{}", allow_unchecked=True, **agent)["reasons"]
     monkeypatch.setattr(status_reporter, "elsewhere", lambda argv, name: f"{argv[0]} is not that of {name}")
     assert node.look("{}", allow_unchecked=True)["reasons"] == [], "nothing is known of the node"
     for text, local in (("{}", False), (None, True)):

@@ -353,3 +353,12 @@ def _types(value: t.Any) -> t.Any:
     if isinstance(value, dict):
         return [_types(inner) for pair in value.items() for inner in pair]
     return [_types(inner) for inner in value] if isinstance(value, list) else type(value)
+
+
+@pytest.mark.parametrize("value", ["", " \n"])
+def test_an_empty_text_declares_nothing_by_mistake(value: str) -> None:
+    """A survey without an answer gives one, and nothing declared would revert the values of all nodes."""
+    with pytest.raises(AnsibleFilterError, match=r"^kubelet_config of host h1: the text is empty, .* for none"):
+        host_table.of_host("h1", {"kubelet_config": value}, "kubelet_config")
+    for name, given in (("kubelet_config", {}), ("kubelet_config_profile", ""), ("kubelet_config_node_name", "")):
+        assert host_table.of_host("h1", {name: given}, name) == given

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import (
+    client_configuration,
     errors,
     session,
 )
@@ -27,7 +28,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from tests.sim.api.direct import Clock
 
 WAITING = (
-    session,
+    client_configuration,
     kubelets,
     lease,
     node_requests,

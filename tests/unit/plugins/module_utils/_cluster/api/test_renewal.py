@@ -9,13 +9,19 @@ import dataclasses
 import datetime
 import json
 import traceback
+import types
 import typing as t
 from pathlib import Path
 
 import pytest
 from kubernetes.config import incluster_config
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import parallel, session
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import (
+    client_configuration,
+    kubelet_endpoint,
+    parallel,
+    session,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from tests.sim.api.direct import Clock
 from tests.sim.api.listener import Connection
@@ -81,7 +87,7 @@ def test_a_token_of_an_exec_plugin_is_renewed_when_it_is_refused(tmp_path: Path,
         api.request("GET", NODES)
         server.lowest = 2
         for _turn in range(3):
-            clock.sleep(session.RENEWAL)
+            clock.sleep(client_configuration.RENEWAL)
             api.request("GET", NODES)
     assert tokens(server) == ["Bearer 1", "Bearer 1", "Bearer 2", "Bearer 2", "Bearer 2"]
 
@@ -102,16 +108,105 @@ def test_many_requests_at_once_renew_a_token_once(tmp_path: Path) -> None:
     assert plugin.calls == 2, "it had just renewed it"
 
 
-def test_a_plugin_that_fails_later_is_the_cause(tmp_path: Path) -> None:
+def test_a_plugin_that_fails_later_is_the_cause(tmp_path: Path, clock: Clock) -> None:
     plugin = Plugin(tmp_path)
     with Accepting() as server:
         api = session.Session({"kubeconfig": here(server.url, **plugin.user(3600))})
         plugin.command.unlink()
         api.request("GET", NODES)
         server.lowest = 2
-        with pytest.raises(ApiError, match=r"\(401 .*could not be renewed: .* the plugin .*No such file") as caught:
-            api.request("GET", NODES)
-    assert caught.value.status == 401
+        with pytest.raises(ApiError, match=r"\(401\).*could not be renewed: .* the plugin .*No such file") as caught:
+            api.request("GET", NODES, budget=0)
+        assert (caught.value.status, caught.value.transient) == (401, True)
+        # The service that it asks may be busy for a moment.
+        plugin.user(3600)
+        clock.sleep(client_configuration.RENEWAL)
+        api.request("GET", NODES)
+
+
+def test_the_credentials_of_kubelets_are_renewed_with_those_of_the_api_server(tmp_path: Path) -> None:
+    plugin = Plugin(tmp_path)
+    with Accepting() as kubelet:
+        api = session.Session({"kubeconfig": here("http://127.0.0.1:1", **plugin.user(3600))})
+        direct = api.at(kubelet.url, "n1", None)
+        kubelet.lowest = 2
+        with pytest.raises(ApiError):
+            direct.request("GET", "/configz")
+        assert plugin.calls == 1
+        assert api.renewed_since(direct)
+        again = api.at(kubelet.url, "n1", None)
+        again.request("GET", "/configz")
+        assert not api.renewed_since(again)
+    assert plugin.calls == 2
+    assert [(seen.path, seen.headers["authorization"][-1]) for seen in kubelet.seen] == [
+        ("/configz", "1"),
+        ("/configz", "2"),
+    ]
+
+
+class Lender:
+    """A session with an API server that lends two kubelet sessions their credentials: first old ones."""
+
+    def __init__(self, others: bool) -> None:
+        self.seen: dict[str, t.Any] = {}
+        self.others, self._made = others, iter(("old", "new"))
+
+    def request(self, _method: str, _path: str) -> t.Any:
+        """Return the Node."""
+        return {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}}
+
+    def at(self, host: str, _name: str, _ca_cert: str | None) -> t.Any:
+        """Return a session."""
+        return types.SimpleNamespace(host=host, credentials=next(self._made))
+
+    def renewed_since(self, made: t.Any) -> bool:
+        """Return whether there are others than those that were refused."""
+        assert made.credentials == "old"
+        return self.others
+
+
+@pytest.mark.parametrize(("others", "answer"), [(True, "live"), (False, "10.0.0.1")])
+def test_a_kubelet_that_refuses_credentials_is_asked_once_more_with_others(others: bool, answer: str) -> None:
+    def question(client: t.Any) -> str:
+        if client.credentials == "old":
+            raise ApiError(401, "Unauthorized")
+        return "live"
+
+    kubelets = kubelet_endpoint.DirectClients(t.cast("t.Any", Lender(others)), None)
+    try:
+        found = kubelets.ask("n1", question)
+    except ApiError as error:
+        found = error.message
+    assert answer in found
+
+
+def test_the_token_of_an_account_is_not_replaced_by_the_credentials_of_the_user(tmp_path: Path) -> None:
+    plugin = Plugin(tmp_path)
+    with Accepting() as server:
+        api = session.Session({"kubeconfig": here(server.url, **plugin.user(3600))})
+        server.lowest = 9
+        with pytest.raises(ApiError):
+            api.with_token("5").request("GET", NODES)
+    assert (tokens(server), plugin.calls) == (["Bearer 5"], 1)
+
+
+def test_what_a_kubelet_behind_the_api_server_refuses_is_not_renewed(tmp_path: Path) -> None:
+    """It refuses the credentials of the API server."""
+    plugin = Plugin(tmp_path)
+    with Accepting() as server:
+        api = session.Session({"kubeconfig": here(server.url, **plugin.user(3600))})
+        server.lowest = 9
+        with pytest.raises(ApiError):
+            api.request("GET", f"{NODES}/n1/proxy/configz")
+    assert plugin.calls == 1
+
+
+def test_a_client_certificate_is_read_again(tmp_path: Path) -> None:
+    """Its file keeps its name. A token that was given stays the same."""
+    kubeconfig = Certificates(tmp_path).kubeconfig(tmp_path / "kubeconfig", "https://127.0.0.1:1", "u")
+    for options, is_other in (({"kubeconfig": str(kubeconfig)}, True), ({"host": "h", "api_key": "1"}, False)):
+        fresh = client_configuration.Renewal(options).other_than(client_configuration.of(options))
+        assert (fresh is not None) == is_other
 
 
 def of_plugin(status: str, version: str = "v1") -> str:

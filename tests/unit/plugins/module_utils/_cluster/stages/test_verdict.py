@@ -155,6 +155,13 @@ def test_at_timeout(found: str, delivery: str, silent: float | None, state: str,
     assert delivery == "native" or "--dynamic-config-dir" not in late.message
 
 
+def test_counts() -> None:
+    rows = {"n1": {"ok": False, "state": "b"}, "n2": {"ok": True, "state": "a"}, "n3": {"ok": False, "state": "b"}}
+    summary = verdict.result(rows, 1.23)["summary"]
+    assert summary == {"nodes": 3, "ok": 1, "failed": 2, "states": {"a": 1, "b": 2}, "waited_seconds": 1.2}
+    assert list(summary["states"]) == ["a", "b"]
+
+
 references = st.sampled_from([None, A, B, OLD, reference("config-a", key="other")])
 errors = st.sampled_from(["", LOAD, VALIDATE, INTERNAL, DOWNLOAD, "failed to sync: ", "news"])
 statuses = st.none() | st.builds(status, references, references, references, errors)

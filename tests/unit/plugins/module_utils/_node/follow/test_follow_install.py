@@ -57,9 +57,15 @@ def test_the_metrics_go_with_the_guard(node: Installed) -> None:
 
 
 def test_annotations_that_stay_are_removed_by_the_next_run(node: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A controller would wait for the answers of a follower that is gone."""
+    """A controller would wait for the answers of a follower that is gone. Of an agent, the credentials are in its
+    folder.
+    """
+    path = node.folder / "guard/settings.json"
+    known = path.read_text()
+    path.write_text(json.dumps({**json.loads(known), "folder": "/r/agent/etc/kubelet.conf.d"}))
     with monkeypatch.context() as away:
-        away.setattr(status_reporter, "withdraw", lambda *_given: ["it stays"])
-        assert node.remove() == {"changed": True, "warnings": ["it stays"]} and node.done == []
+        away.setattr(status_reporter, "withdraw", lambda argv, *_given: [f"it stays: {argv[-1]}"])
+        assert node.remove()["warnings"] == ["it stays: --kubeconfig=/r/agent/kubelet.kubeconfig"] and node.done == []
+    path.write_text(known)
     assert node.remove() == {"changed": True, "warnings": []}
     assert node.done == [{"argv": ["/kubelet"], "metrics": str(node.folder)}, "guard"]

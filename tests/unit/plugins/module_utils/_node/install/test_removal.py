@@ -143,11 +143,14 @@ def test_a_kubelet_that_does_not_run_without_the_drop_in_keeps_it(
 def test_which_annotations_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, t.Any], keep: bool, names: list[str]
 ) -> None:
-    """A controller would wait for the answers of a follower that is gone."""
-    write_settings(tmp_path, **settings)
+    """A controller would wait for the answers of a follower that is gone. Of an agent, the credentials are in its
+    folder.
+    """
+    write_settings(tmp_path, folder="/r/agent/etc/kubelet.conf.d", **settings)
     withdrawn: list[str] = []
 
-    def withdraw(_argv: t.Sequence[str], _pid: int, found: t.Sequence[str]) -> list[str]:
+    def withdraw(argv: t.Sequence[str], _pid: int, found: t.Sequence[str]) -> list[str]:
+        assert argv[-1] == "--kubeconfig=/r/agent/kubelet.kubeconfig"
         withdrawn.extend(found)
         return []
 

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import CHECKPOINT, DROPIN
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follow_install
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import decide, guard_main
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
@@ -28,8 +27,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import seeds, values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import Seed
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import UnitError
 
@@ -78,10 +75,6 @@ class Machine:
         # The files of systemd are those of this machine.
         monkeypatch.setattr(seeds, "SERVICE_PATH", str(folder / "seed.service"))
         monkeypatch.setattr(seeds, "_wanted_by", lambda _unit: str(folder / "wants/seed.service"))
-        monkeypatch.setattr(seeds, "TIMER_PATH", str(folder / "seed.timer"))
-        monkeypatch.setattr(seeds, "TIMER_WANTED_BY", str(folder / "wants/seed.timer"))
-        # A kubelet of this machine is none of that one.
-        monkeypatch.setattr(health, "kubelet_of", lambda pid: pid)
 
     root = "/"
 
@@ -162,8 +155,7 @@ def test_a_seed_is_assigned_and_on_trial_before_the_first_start(machine: Machine
     # Without a follower, and with the guard started once nothing is left of the seed.
     # What ended the kubelet before, such as the lack of a file, is no evidence against the seed.
     assert machine.calls[:2] == [["reset-failed", "kubelet.service"], "guard"] and not machine.is_sown
-    ends = [["stop", "--no-block", seeds.TIMER], ["daemon-reload"], ["start", "--no-block", guard_main.SERVICE]]
-    assert machine.calls[-3:] == ends
+    assert machine.calls[-2:] == [["daemon-reload"], ["start", "--no-block", guard_main.SERVICE]]
 
 
 @pytest.mark.parametrize(
@@ -220,93 +212,39 @@ def test_a_seed_that_cannot_be_used_leaves_the_own_file_and_is_reported(
 
 
 @pytest.mark.parametrize(
-    ("early", "reason"),
+    ("early", "shown", "reason"),
     [
-        (lambda machine: machine.own.unlink(), "own.yaml does not exist yet"),
-        (lambda machine: machine.bootstrap.unlink(), "bootstrap.conf does not exist yet"),
+        (lambda machine: machine.own.unlink(), "out", "own.yaml does not exist yet"),
+        (lambda machine: machine.bootstrap.unlink(), "out", "bootstrap.conf does not exist yet"),
         # Such as a package that cloud-init installs after the seed.
-        (lambda machine: setattr(machine, "lacks", "kubelet.service"), "kubelet.service does not exist yet"),
-        (lambda machine: setattr(machine, "running", 7), "the kubelet runs"),
+        (
+            lambda machine: setattr(machine, "lacks", "kubelet.service"),
+            "err",
+            "kubelet.service does not exist yet. If another unit runs the kubelet, make the seed with its kubelet_con",
+        ),
+        (lambda machine: setattr(machine, "running", 7), "out", "the kubelet runs"),
     ],
 )
 def test_a_seed_waits_until_the_kubelet_can_start(
-    machine: Machine, early: t.Callable[[Machine], None], reason: str, capsys: pytest.CaptureFixture[str]
+    machine: Machine,
+    early: t.Callable[[Machine], None],
+    shown: str,
+    reason: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """Only what may never come is shown on the console: a kubelet may try to start every few seconds."""
     machine.sow()
     early(machine)
     machine.start()
     assert machine.is_sown and not machine.calls and machine.store.assigned() is None
-    assert reason in capsys.readouterr().err
+    found = capsys.readouterr()._asdict()
+    assert reason in found.pop(shown) and list(found.values()) == [""]
     machine.own.write_text("kind: KubeletConfiguration\n")
     # Once it has joined, a kubelet needs no credentials to join with.
     machine.kubeconfig.write_text("")
     machine.running, machine.lacks = 0, ""
     machine.start()
     assert not machine.is_sown and machine.store.assigned() == values.source(SOURCE)
-
-
-class Api:
-    """The API server of a kubelet, or none. It keeps what it is sent."""
-
-    def __init__(self, error: str) -> None:
-        self.error = error
-        self.sent: list[t.Any] = []
-
-    def node_name(self) -> str:
-        """Return the name of the Node."""
-        if self.error == "no cluster":
-            raise seeds.status_reporter.NoCluster
-        return "n1"
-
-    def call(self, _method: str, path: str, body: t.Any, *_kind: str) -> None:
-        """Take a request."""
-        if self.error:
-            raise ApiError(self.error)
-        self.sent.append((path, body))
-
-
-OF_AGENT = "0::/system.slice/rke2-agent.service\n"
-IN_CONTAINER = "0::/system.slice/docker-1.scope/kubelet.slice/kubelet.service\n"
-
-
-@pytest.mark.parametrize(
-    ("cgroup", "error", "words", "is_sent"),
-    [
-        (OF_AGENT, "", "rke2-agent.service runs the kubelet. Make the seed again with kubelet_config_unit", True),
-        ("4:memory:/a\n1:name=systemd:/system.slice/a.service\n", "", "a.service runs the kubelet. Make", True),
-        (OF_AGENT, "no answer", "this cannot be reported to the Node: no answer", False),
-        (OF_AGENT, "no cluster", "this cannot be reported to the Node: its kubelet has no --kubeconfig", False),
-        (IN_CONTAINER, "", "kubelet.service does not exist yet. If another unit runs the kubelet, make", False),
-    ],
-)
-def test_a_machine_whose_kubelet_another_unit_runs_reports_that(
-    machine: Machine,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    cgroup: str,
-    error: str,
-    words: str,
-    is_sent: bool,
-) -> None:
-    """Nothing starts the unit of the seed, so the timer looks."""
-    api = Api(error)
-    monkeypatch.setattr(seeds, "of_cgroup", lambda pid: cgroup if pid == 1 else "")
-    monkeypatch.setattr(seeds.status_reporter, "api_of", lambda *_kubelet: api)
-    machine.sow()
-    machine.lacks = machine.name
-    machine.start()
-    shown = capsys.readouterr().err
-    assert "the seed waits for the next start of the kubelet: kubelet.service does not exist yet" in shown
-    assert words in shown and machine.is_sown is not is_sent and machine.store.assigned() is None
-    assert [path for path, _body in api.sent] == [
-        *(["/api/v1/nodes/n1", "/api/v1/namespaces/default/events"] if is_sent else [])
-    ]
-    if is_sent:
-        status = json.loads(api.sent[0][1]["metadata"]["annotations"][annotation.STATUS])
-        assert words in status["error"] and status["reason"] == seeds.REFUSED
-        assert words in api.sent[1][1]["message"] and api.sent[1][1]["type"] == "Warning"
-    # Nothing else was written, so the machine is as if it had never had a seed.
-    assert not Path(machine.store.folder).exists() and Path(machine.config_dir).exists() is not is_sent
 
 
 def test_the_drop_in_folder_of_an_agent_is_there_before_its_first_start(
@@ -408,8 +346,6 @@ def test_the_service_is_ordered_before_the_kubelet_and_wanted_by_it() -> None:
     assert link.link == seeds.SERVICE_PATH
     # What it writes about itself is where a provider shows it.
     assert "\nStandardError=journal+console\n" in service
-    timer = (found[seeds.TIMER_PATH].data or b"").decode()
-    assert "\nOnBootSec=900\n" in timer and found[seeds.TIMER_WANTED_BY].link == seeds.TIMER_PATH
 
 
 def test_a_unit_without_an_ending_and_a_folder_with_a_slash_are_what_they_are_elsewhere() -> None:
