@@ -203,20 +203,23 @@ class ApiServer:
         import http.client  # pylint: disable=import-outside-toplevel
 
         identities = self.identities()
-        try:
-            for identity in identities:
-                with contextlib.closing(self._connect(identity)) as connection:
-                    # An answer that ends its connection takes it over.
-                    sock = connection.sock
-                    answer = self._sent(connection, identity, method, path, body, content_type)
-                    if answer.status < 300:
-                        yield sock, answer
-                        return
-                    text = answer.read().decode("utf-8", "replace")
-                if answer.status != _UNAUTHORIZED or identity is identities[-1]:
-                    raise ApiError(f"{method} {self.server}{path}: {answer.status} {text[:300]}", answer.status)
-        except (*_BROKEN, http.client.HTTPException) as error:
-            raise ApiError(f"{method} {self.server}{path}: {error}") from error
+        for identity in identities:
+            opened = contextlib.ExitStack()
+            try:
+                connection = opened.enter_context(contextlib.closing(self._connect(identity)))
+                # An answer that ends its connection takes it over.
+                sock = connection.sock
+                answer = self._sent(connection, identity, method, path, body, content_type)
+                if answer.status < 300:
+                    yield sock, answer
+                    return
+                text = answer.read().decode("utf-8", "replace")
+            except (*_BROKEN, http.client.HTTPException) as error:
+                raise ApiError(f"{method} {self.server}{path}: {error}") from error
+            finally:
+                opened.close()
+            if answer.status != _UNAUTHORIZED or identity is identities[-1]:
+                raise ApiError(f"{method} {self.server}{path}: {answer.status} {text[:300]}", answer.status)
 
     def _sent(
         self,
