@@ -20,7 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
     nodes,
     readers,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from tests.sim.api import roles
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
@@ -183,6 +183,7 @@ ALL_GONE = dict.fromkeys((annotation.PREVIOUS, annotation.OWN, annotation.STATUS
         ("v1.11.10", None, BOTH, ALL_GONE),
         ("v1.11.10", reference("config-a"), ("checkpoint",), {}),
         ("v1.11.10", reference("config-a"), ("dropin",), {annotation.PREVIOUS: None}),
+        ("v1.11.10", reference("config-a"), ("dropin",), following.judging(following.Orders(attempt=3), "boot/1.0")),
     ],
 )
 def test_an_api_server_without_dry_runs(
@@ -211,7 +212,9 @@ def test_an_api_server_without_dry_runs(
             answers.append(config_sources.write_source(session, now, source, True, sides, notes))
             assert cluster.node("n1") == before
             assert cluster.counter.count("PATCH") == (server != "v1.11.10")
-    forecast, answer = ((one.native, one.noted, one.noted_delivery, one.own, one.malformed) for one in answers)
+    forecast, answer = (
+        (one.native, one.noted, one.noted_delivery, one.own, one.malformed, one.orders) for one in answers
+    )
     assert forecast == answer
     assert [one.reimaged for one in answers] == [False, False]
     assert (annotation.PREVIOUS in notes and notes[annotation.PREVIOUS] is None) == (answers[0].previous is None)
