@@ -134,7 +134,7 @@ def test_a_node_without_python_is_not_drained(tmp_path: Path) -> None:
         ansible.host_variables(n2={"ansible_python_interpreter": "/nowhere/python3"})
         run = ansible.playbook("reset", "-e", "kubelet_config_serial=3")
         assert run.code != 0 and "Node n2 was not switched: " in run.output, run.output
-        assert "'/nowhere/python3' was not found" in run.output, run.output
+        assert "/nowhere/python3: not found. Correct that there" in run.output, run.output
         assert (sorted(set(fleet.cordons)), fleet.cordoned(), fleet.claims.items) == (["n1", "n3"], set(), {})
 
 
