@@ -122,7 +122,7 @@ class Node:
     @property
     def malformed(self) -> dict[str, str]:
         """What is malformed and how to repair it, by annotation or field; such values are absent from all else."""
-        return {**self.faults, **_faults(self._ordered[1], self._answered[1])}
+        return {**self.faults, **following.faults(self._ordered[1], self._answered[1])}
 
     @property
     def roles(self) -> list[str]:
@@ -298,19 +298,6 @@ def trim(node: dict[str, t.Any]) -> Node:
     )
     if _is_native(found):
         return found.with_delivery(NATIVE)
-    return found
-
-
-def _faults(of_orders: str, of_follower: str) -> dict[str, str]:
-    """Return what is malformed in the annotations of a follower, by annotation."""
-    found = {}
-    if of_orders:
-        found[following.FOLLOW] = f"its annotation {following.FOLLOW} is malformed: {of_orders}. Assign a source again"
-    if of_follower:
-        found[following.FOLLOWER] = (
-            f"its annotation {following.FOLLOWER} is malformed: {of_follower}. Run the playbook follow, "
-            "which starts the follower again"
-        )
     return found
 
 
