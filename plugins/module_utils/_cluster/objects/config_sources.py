@@ -349,10 +349,10 @@ def _forecast(
     if notes.get(annotation.OWN, "") is None:
         changed["own"] = None
     if following.FOLLOW in notes:
-        changed["notes"] = {**node.notes, following.FOLLOW: notes[following.FOLLOW]}
+        changed["orders"] = following.orders(notes)[0]
     written = {*notes, *(deliveries.of(side).source_at for side in sides)}
-    faults = {place: fault for place, fault in node.faults.items() if place not in written}
-    return dataclasses.replace(node, faults=faults, **changed)
+    malformed = {place: fault for place, fault in node.malformed.items() if place not in written}
+    return dataclasses.replace(node, malformed=malformed, **changed)
 
 
 def _places(sides: t.Collection[str]) -> tuple[str, bool]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import typing as t
 
 from ..._config import delivery as deliveries
@@ -95,34 +94,12 @@ class Node:
     """How its kubelet reads `native`, and reports."""
     place: str = ""
     """From where its kubelet has its configuration; empty if its form reports no such place."""
-    notes: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
-    """Its annotations."""
-    faults: dict[str, str] = dataclasses.field(default_factory=dict)
-    """As `malformed`, without the annotations of a follower."""
-
-    # Read on demand: most nodes are only counted, and a follower reports more than all else that is read.
-    @functools.cached_property
-    def _ordered(self) -> tuple[following.Orders, str]:
-        return following.orders(self.notes)
-
-    @functools.cached_property
-    def _answered(self) -> tuple[following.Answer | None, str]:
-        return following.answer(self.notes)
-
-    @property
-    def orders(self) -> following.Orders:
-        """What its follower is asked for; the defaults without that annotation."""
-        return self._ordered[0]
-
-    @property
-    def follower(self) -> following.Answer | None:
-        """What its follower reports, None without one."""
-        return self._answered[0]
-
-    @property
-    def malformed(self) -> dict[str, str]:
-        """What is malformed and how to repair it, by annotation or field; such values are absent from all else."""
-        return {**self.faults, **following.faults(self._ordered[1], self._answered[1])}
+    orders: following.Orders = following.BY_DEFAULT
+    """What its follower is asked for; the defaults without that annotation."""
+    follower: following.Answer | None = None
+    """What its follower reports, None without one."""
+    malformed: dict[str, str] = dataclasses.field(default_factory=dict)
+    """What is malformed and how to repair it, by annotation or field; such values are absent from all other fields."""
 
     @property
     def roles(self) -> list[str]:
@@ -201,11 +178,11 @@ class Node:
         """What is malformed in its source or status, so that neither shows what it runs; empty if nothing is."""
         if not self.on_node and self.left_over:
             return ""
-        return self.source_fault(self.delivery) or self.faults.get(deliveries.of(self.delivery).status_at, "")
+        return self.source_fault(self.delivery) or self.malformed.get(deliveries.of(self.delivery).status_at, "")
 
     def source_fault(self, delivery: str) -> str:
         """Return what is malformed in its source as one delivery sees it, empty if nothing is."""
-        return self.faults.get(deliveries.of(delivery).source_at, "")
+        return self.malformed.get(deliveries.of(delivery).source_at, "")
 
     def part(self, name: str) -> dict[str, str] | None:
         """Return the reference under `assigned`, `active` or `lastKnownGood` of its status, None for local."""
@@ -264,6 +241,8 @@ def trim(node: dict[str, t.Any]) -> Node:
     records, place = form.records(notes, spec, status)
     noted = deliveries.noted(records.delivery)
     own, own_fault = own_values.read(notes.get(annotation.OWN))
+    orders, order_fault = following.orders(notes)
+    follower, follower_fault = following.answer(notes)
     found = Node(
         name=meta["name"],
         resource_version=_text(meta, "resourceVersion"),
@@ -293,11 +272,25 @@ def trim(node: dict[str, t.Any]) -> Node:
         own=own,
         form=form,
         place=place,
-        notes=notes,
-        faults={**records.malformed, **own_fault},
+        orders=orders,
+        follower=follower,
+        malformed={**records.malformed, **own_fault, **_faults(order_fault, follower_fault)},
     )
     if _is_native(found):
         return found.with_delivery(NATIVE)
+    return found
+
+
+def _faults(of_orders: str, of_follower: str) -> dict[str, str]:
+    """Return what is malformed in the annotations of a follower, by annotation."""
+    found = {}
+    if of_orders:
+        found[following.FOLLOW] = f"its annotation {following.FOLLOW} is malformed: {of_orders}. Assign a source again"
+    if of_follower:
+        found[following.FOLLOWER] = (
+            f"its annotation {following.FOLLOWER} is malformed: {of_follower}. Run the playbook follow, "
+            "which starts the follower again"
+        )
     return found
 
 
@@ -311,7 +304,7 @@ def _ready(status: dict[str, t.Any]) -> dict[str, str]:
 
 def _is_native(found: Node) -> bool:
     """Return whether native delivery counts: without our annotations, or with a source and none that can be read."""
-    unread = found.noted.source is None and (found.noted.status is None or annotation.STATUS in found.faults)
+    unread = found.noted.source is None and (found.noted.status is None or annotation.STATUS in found.malformed)
     return found.listening and (found.delivery == NONE or bool(unread and found.native.source))
 
 

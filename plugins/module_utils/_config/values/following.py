@@ -95,19 +95,6 @@ def answer(notes: Mapping[str, Any]) -> tuple[Answer | None, str]:
     return (None if fault else found), fault
 
 
-def faults(of_orders: str, of_answer: str) -> dict[str, str]:
-    """Return by annotation what is malformed, as `orders` and `answer` found it, and how to repair it."""
-    found = {}
-    if of_orders:
-        found[FOLLOW] = f"its annotation {FOLLOW} is malformed: {of_orders}. Assign a source again"
-    if of_answer:
-        found[FOLLOWER] = (
-            f"its annotation {FOLLOWER} is malformed: {of_answer}. Run the playbook follow, which starts the follower "
-            "again"
-        )
-    return found
-
-
 def text(value: Orders | Answer) -> str:
     """Return the text of an annotation: what differs from the defaults, and the format of an answer."""
     defaults = type(value)()
