@@ -184,13 +184,15 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
 
 def _load_user(what: str, options: t.Mapping[str, t.Any], configuration: t.Any, load: t.Callable[[], t.Any]) -> None:
     """Load a kubeconfig. Raises ClusterError, also if its plugin fails, which the library only logs."""
-    with _logged() as errors:
+    with _Errors() as logged:
         _guard(what, options, load)
     if configuration.api_key or configuration.cert_file or any(map(options.get, cluster_options.CREDENTIALS)):
         return
     user = cluster_options.kubeconfig_user(options)
     if user and user.plugin:
-        cause = errors[-1] if errors else "it returned neither a token nor a client certificate that can be used"
+        cause = "it returned neither a token nor a client certificate that can be used"
+        if logged.texts:
+            cause = logged.texts[-1]
         raise ClusterError(
             f"{what} cannot be used: the plugin {user.plugin} of its user {user.name} gave no credentials: "
             f"{' '.join(cause.split())[:_QUOTED]}. Let it work where Ansible runs (in AWX in the execution "
@@ -198,17 +200,23 @@ def _load_user(what: str, options: t.Mapping[str, t.Any], configuration: t.Any, 
         )
 
 
-@contextlib.contextmanager
-def _logged() -> t.Iterator[list[str]]:
-    """Yield a list to which the messages are added that the library logs as errors. They are not printed."""
-    found: list[str] = []
-    handler = logging.Handler(logging.ERROR)
-    handler.emit = lambda record: found.append(record.getMessage())  # type: ignore[method-assign]
-    logging.getLogger().addHandler(handler)
-    try:
-        yield found
-    finally:
-        logging.getLogger().removeHandler(handler)
+class _Errors(logging.Handler):
+    """`with _Errors() as logged:` keeps what the library logs as errors, which is not printed then."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.texts: list[str] = []
+
+    def __enter__(self) -> _Errors:
+        logging.getLogger().addHandler(self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        logging.getLogger().removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the text of a record."""
+        self.texts.append(record.getMessage())
 
 
 def _guard(what: str, options: t.Mapping[str, t.Any], load: t.Callable[[], t.Any]) -> None:

@@ -322,8 +322,10 @@ class Session:
         One thread does this for all. Raises ApiError, transient: a plugin may ask a service that is busy.
         """
         with self._renewing:
-            if self._client is not refused or self._renewal is None:
-                return self._renewal is not None
+            if self._renewal is None:
+                return False
+            if self._client is not refused:
+                return True
             try:
                 fresh = self._renewal.other_than(self._configuration)
             except ClusterError as error:

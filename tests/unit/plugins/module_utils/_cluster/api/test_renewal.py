@@ -180,25 +180,24 @@ def test_a_kubelet_that_refuses_credentials_is_asked_once_more_with_others(other
     assert answer in found
 
 
-def test_the_token_of_an_account_is_not_replaced_by_the_credentials_of_the_user(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(lambda api: api.with_token("5").request("GET", NODES), id="of an account"),
+        pytest.param(lambda api: api.request("GET", f"{NODES}/n1/proxy/configz"), id="of the API server at a kubelet"),
+    ],
+)
+def test_credentials_that_are_not_those_of_the_user_are_not_renewed(
+    tmp_path: Path, ask: t.Callable[[session.Session], t.Any]
+) -> None:
+    """Else the user would answer for another one, or a plugin would run for what it cannot mend."""
     plugin = Plugin(tmp_path)
     with Accepting() as server:
         api = session.Session({"kubeconfig": here(server.url, **plugin.user(3600))})
         server.lowest = 9
         with pytest.raises(ApiError):
-            api.with_token("5").request("GET", NODES)
-    assert (tokens(server), plugin.calls) == (["Bearer 5"], 1)
-
-
-def test_what_a_kubelet_behind_the_api_server_refuses_is_not_renewed(tmp_path: Path) -> None:
-    """It refuses the credentials of the API server."""
-    plugin = Plugin(tmp_path)
-    with Accepting() as server:
-        api = session.Session({"kubeconfig": here(server.url, **plugin.user(3600))})
-        server.lowest = 9
-        with pytest.raises(ApiError):
-            api.request("GET", f"{NODES}/n1/proxy/configz")
-    assert plugin.calls == 1
+            ask(api)
+    assert (len(server.seen), plugin.calls) == (1, 1)
 
 
 def test_a_client_certificate_is_read_again(tmp_path: Path) -> None:
