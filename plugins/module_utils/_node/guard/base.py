@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -141,9 +142,15 @@ class Started:
                 return start.target
         return ""
 
-    def last(self) -> str:
-        """Return what the last noted kubelet was started with, if its state files fit; empty if that is unknown."""
-        start = self.file.read() or self.file.held
+    def take(self) -> str:
+        """Return what the last kubelet was started with, if its state files fit; empty if that is unknown.
+
+        The note goes: a start that is killed before its own note, or of which systemd tells nothing, must not pass for
+        the one before it.
+        """
+        start = self.file.read()
+        with contextlib.suppress(files.FileError):
+            files.remove(self.path, self.fs)
         if start and start.fits:
             return start.target
         return ""

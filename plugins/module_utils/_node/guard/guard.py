@@ -163,6 +163,7 @@ class Guard:
         Before, take up a change of the kubelet's unit. Then ask a new binary of the kubelet what it accepts, and help a
         reverted kubelet that cannot start, or not with the state files that are there.
         """
+        last = self.host.started.take()
         self.host.attempt(self._renew_dropin)
         try:
             seen = self.seen = self.host.kubelet()
@@ -177,7 +178,7 @@ class Guard:
             self._note_start(self.seen, fits=False)
             raise
         # A read-only disk may be writable at the next start.
-        self._note_start(seen, self.host.attempt(self._fit_state_files))
+        self._note_start(seen, self.host.attempt(lambda: self._fit_state_files(last)))
         return needed
 
     def tick(self) -> float | None:
@@ -218,12 +219,13 @@ class Guard:
             self.host.attempt(self.without_trial.ensure_configuration)
             return self.without_trial.crashing(facts) or self.records.report() is not None
 
-    def _fit_state_files(self) -> None:
+    def _fit_state_files(self, last: str) -> None:
         """Let no state file of another policy end a kubelet that starts with another configuration than the last one.
 
+        `last`: the target of `active` that one was started with, empty if that is unknown.
         A revert whose terms are lost, or one to what no trial has prepared, has no state files to restore.
         """
-        if self.host.started.last() == self.host.running():
+        if last == self.host.running():
             return
         argv, config = list(self.host.settings.argv), self.host.config("active")
         if not config:

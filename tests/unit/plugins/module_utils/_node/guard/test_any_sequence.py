@@ -140,6 +140,12 @@ PINNED: dict[str, Steps] = {
         ("roll_out", {"behavior": "bad", "policy": "static", "cut": 1}),
         ("fault", {"fault": errno.ENOSPC}),
     ],
+    "systemd tells nothing of the start of another policy, whose trial is lost, and the disk is full": [
+        ("systemd_is_silent", {"looks": 0, "killed": False}),
+        SWITCHED[0],
+        ("tear", {"name": "store/trial", "half": False}),
+        ("fault", {"fault": errno.ENOSPC}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import typing as t
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -266,6 +267,20 @@ def test_what_is_on_trial_gets_no_state_file_from_before_several_trials(node: No
     node.assign()
     node.properties.update(ActiveState="activating", SubState="start-pre")
     assert node.guard().prestart() and node.store.running() == NEW
+    assert not state.exists()
+
+
+def test_a_start_that_is_killed_does_not_pass_for_the_one_before(node: Node, tmp_path: Path) -> None:
+    state = state_file(node, tmp_path, NONE)
+    node.start()
+    node.texts["u1"] = '{"cpuManagerPolicy": "static"}'
+    node.assign()
+    with mock.patch.object(node, "run", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        node.guard().prestart()
+    state.write_text(STATIC)
+    Path(node.store.trial_path).write_text("torn")
+    node.store.point(LOCAL)
+    node.start()
     assert not state.exists()
 
 
