@@ -61,7 +61,6 @@ class AnySequence(RuleBasedStateMachine):
         # In memory if possible: the file of the store's lock is a real one, and is written at each look.
         self.folder = Path(tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
         self.assigned: dict[str, dict[str, str]] = {}
-        self.policies: set[str] = set()
         # What the node's own file has held.
         self.owns = {text("good", "own")}
         self.allowed = 0
@@ -119,7 +118,7 @@ class AnySequence(RuleBasedStateMachine):
             source, data = (entry, {"kubelet": content}) if how == "assigned" else (None, None)
             with node.module.lock.locked(node.config_dir, 1):
                 assert not node.call(how, source, data, lock_timeout=0)
-        elif node.module.names_trials:
+        else:
             node.call("rolled_back", trial="boot0/1.0", unconfirmed_only=False)
         assert node.disk.tree() == before, "a second run has changed the trial of the first"
 
@@ -156,11 +155,6 @@ class AnySequence(RuleBasedStateMachine):
     def fault(self, fault: int | str) -> None:
         """Begin a fault, or end all."""
         node, over = self.node, fault == "none"
-        if fault == "dependency" and not (self.guard.notes_stops and self.module.notes_stops):
-            # Without a note it is unknown that systemd has stopped this kubelet, and not an operator.
-            return
-        if fault == errno.ENOSPC and self.policies > {"none"} and not self._has_spares():
-            return
         if isinstance(fault, int) or over:
             self.full = fault == errno.ENOSPC
             node.fill(fault if isinstance(fault, int) else 0)
@@ -197,9 +191,6 @@ class AnySequence(RuleBasedStateMachine):
         # Two ends are the evidence against a configuration; the guard restarts the kubelet once with the former one.
         self._touched(3 if behavior in ("bad", "dies") else 1)
         number = len(self.assigned)
-        if self.full and not self._has_spares():
-            policy = "none"
-        self.policies.add(policy)
         content = text(behavior, f"c{number}", policy)
         self.assigned[content] = {
             "namespace": "kube-system",
@@ -209,10 +200,6 @@ class AnySequence(RuleBasedStateMachine):
             "kubeletConfigKey": "kubelet",
         }
         return self.assigned[content], content
-
-    def _has_spares(self) -> bool:
-        """Whether a full disk and another policy may come together: both versions must know of spare copies."""
-        return self.guard.has_spares and self.module.has_spares
 
     def _touched(self, restarts: int) -> None:
         """Note an event that may cost this many restarts and end the time of a good configuration."""
@@ -281,8 +268,7 @@ class AnySequence(RuleBasedStateMachine):
         if self.replaced:
             # The process of the former binary may still run; the next start is that of the new one.
             unit.order("start")
-        # The guard of one version takes a trial that the other has armed for one that began in its future.
-        node.advance(LONG + (node.slept if self.guard.boottime != self.module.boottime else 0.0))
+        node.advance(LONG)
         assert node.kubelet, "no kubelet runs"
         content = node.kubelet.content
         assert not unit.refuses(content)

@@ -24,34 +24,16 @@ if t.TYPE_CHECKING:
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
 
-LANDED = "a10891a33941ed1f4f197a364a2e919902c6c2da"
-"""The commit that nodes in use may still have the code of. To raise it, write the full hash of a later commit here.
-Then remove from `landed` each difference that this commit no longer has, and from test_mixed_versions.py what it
-explains.
-"""
+LANDED = "a3350825dcecf9fe998da38438317240bc2b6d3a"
+"""The commit that nodes in use may still have the code of. To raise it, write the full hash of a later commit here."""
 PACKAGE = "livenodes_kubelet_landed"
 
 
 class Code:
-    """The code of one version, as far as a simulated node runs it.
+    """The code of one version, as far as a simulated node runs it."""
 
-    `boottime`: its clock also counts the time in which the machine sleeps. `notes_stops`: it notes which kubelet a
-    restart stops. `names_trials`: a rollback can name its trial. `has_spares`: a full disk does not prevent that it
-    restores a state file. `inspects`: what was found on a node is a value beside the options of a call.
-    """
-
-    def __init__(
-        self,
-        package: str,
-        boottime: bool = False,
-        notes_stops: bool = True,
-        names_trials: bool = True,
-        has_spares: bool = True,
-        inspects: bool = True,
-    ) -> None:
+    def __init__(self, package: str) -> None:
         self.package = package
-        self.boottime, self.notes_stops, self.names_trials = boottime, notes_stops, names_trials
-        self.has_spares, self.inspects = has_spares, inspects
         self.guard_main = self.module("guard.guard_main")
         self.new_binary = self.module("guard.new_binary")
         self.observe = self.module("guard.observe")
@@ -75,8 +57,6 @@ class Code:
         `options` also hold what an inspection of the node found, and `lock_timeout`, the seconds to wait for the lock.
         """
         given = dict(options)
-        if not self.inspects:
-            return t.cast("dict[str, t.Any]", self.checkpoint_module.apply(given, pretend, store))
         kind = self.module("switch.values").Inspected
         found = {name: given.pop(name) for name in kind._fields if given.get(name) is not None}
         with mock.patch.object(self.lock, "PATIENCE", given.pop("lock_timeout", 1)):
@@ -111,4 +91,4 @@ def without_landed() -> str:
 @functools.cache
 def landed() -> Code:
     """Return the code of LANDED; see `without_landed`."""
-    return Code(PACKAGE, boottime=True, notes_stops=False, names_trials=False, has_spares=False, inspects=False)
+    return Code(PACKAGE)

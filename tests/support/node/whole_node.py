@@ -90,14 +90,10 @@ class WholeNode:
         replace(code.binary, "check", functools.partial(self._check, code))
         replace(code.Moment, "now", functools.partial(self._now, code))
         replace(code.pacing, "chance", self.dice.random)
-        # A guard is installed, and starts. Its second name is that of the landed version.
-        for name in ("start_guard", "_start_guard"):
-            replace(code.checkpoint_module, name, lambda *_trial: self._wake())
-        if hasattr(code.files, "DISK"):
-            for name in [name for name in vars(code.files.OS) if not name.startswith("_")]:
-                replace(code.files.DISK, name, functools.partial(self._on_disk, name))
-        else:
-            replace(code.files, "OS", lambda: self.disk)
+        # A guard is installed, and starts.
+        replace(code.checkpoint_module, "start_guard", lambda *_trial: self._wake())
+        for name in [name for name in vars(code.files.OS) if not name.startswith("_")]:
+            replace(code.files.DISK, name, functools.partial(self._on_disk, name))
         for module in (code.kept_files, code.statefiles, code.checkpoint_module):
             replace(module, "os", self._os())
         for module in (code.new_binary, code.observe):
@@ -219,8 +215,7 @@ class WholeNode:
         From now on the kubelet has to run, also if an operator has stopped it before.
         """
         self.unit.stopped = False
-        if self.module.notes_stops:
-            self.module.module("unit.ordered_stop").OrderedStop(MEMORY, self.memory).note(self.unit.invocation)
+        self.module.module("unit.ordered_stop").OrderedStop(MEMORY, self.memory).note(self.unit.invocation)
         return self.unit.order("restart")
 
     def call(
@@ -320,9 +315,7 @@ class WholeNode:
 
     def _now(self, code: Code, *_root: str) -> t.Any:
         awake, asleep = self.seconds, self.slept
-        return code.Moment(
-            f"boot{self.boot}", awake + asleep if code.boottime else awake, 1e9 + awake + asleep + self.set_by
-        )
+        return code.Moment(f"boot{self.boot}", awake, 1e9 + awake + asleep + self.set_by)
 
     def _guard(self) -> t.Any:
         code = self.guard
