@@ -17,7 +17,7 @@ description:
     does not exist, or that the API server does not let the module write, fails alone. The others are assigned.
   - Waits until the kubelets run their source, and reports for each other node what prevents it. For more than 8 nodes
     it sends one watch each second or two. Fewer nodes, or all if the user may not watch nodes, are read again by one
-    LIST, or by one GET for each node if they are a small part of the cluster.
+    LIST.
 extends_documentation_fragment:
   - livenodes.kubelet.auth
   - livenodes.kubelet.attributes.cluster

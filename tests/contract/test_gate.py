@@ -20,11 +20,13 @@ PAUSE, LABEL = "livenodes-kubelet-rollout", "livenodes.test"
 
 @pytest.fixture
 def group(around: Contracted) -> t.Iterator[list[str]]:
-    """Yield ten Ready Nodes, with rollouts not paused; remove them afterwards."""
+    """Yield ten Ready Nodes, with rollouts not paused; remove them afterwards. One is not named as its host."""
     names = [f"gate-{number:05d}" for number in range(10)]
+    bodies = [bare_node(name, {LABEL: "gate"}) for name in names]
+    bodies[-1]["metadata"]["labels"]["kubernetes.io/hostname"] = "another"
     _clear(around)
-    for name in names:
-        around.call("POST", NODES, bare_node(name, {LABEL: "gate"}))
+    for body in bodies:
+        around.call("POST", NODES, body)
     yield names
     _clear(around)
 

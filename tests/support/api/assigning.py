@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
-from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
+from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, Call, Calls, by_name
 from tests.support.api.objects import configmap, items, node, place, status
 
 GONE = ApiError(404, "not found", "NotFound")
@@ -59,8 +59,7 @@ def patiently(**given: t.Any) -> dict[str, t.Any]:
 
 def listed(*found: dict[str, t.Any]) -> Call:
     """Return the LIST of these nodes."""
-    one = (("fieldSelector", f"metadata.name={found[0]['metadata']['name']}"),) if len(found) == 1 else ()
-    return Call("GET", NODES, items(*found), (*one, *(PAGE if one else [("limit", 4 * len(found))])))
+    return Call("GET", NODES, items(*found), by_name(*(one["metadata"]["name"] for one in found)))
 
 
 def previous(ran: dict[str, str] | None) -> dict[str, str]:

@@ -19,6 +19,13 @@ PAGE = (("limit", 250),)
 MERGE = "application/merge-patch+json"
 
 
+def by_name(*names: str) -> t.Sequence[tuple[str, t.Any]]:
+    """Return the query of a LIST of the nodes of these names."""
+    if len(names) == 1:
+        return (("fieldSelector", f"metadata.name={names[0]}"), *PAGE)
+    return (("labelSelector", f"kubernetes.io/hostname in ({','.join(names)})"), *PAGE)
+
+
 class InProcess(Session):
     """A session whose `_send` a subclass replaces. It serves one request at a time, so that the order is certain."""
 
@@ -26,10 +33,14 @@ class InProcess(Session):
         self.host = "https://api.example:6443"
         self.concurrency = 1
         self.kubelets = None
-        self.nodes_listed, self.timeout = 0, 30
+        self.timeout = 30
         # Its user may not watch nodes, so that tests decide what each read finds.
         self.nodes_revision: str | None = None
         self.seen = {}
+
+    def lines(self, path: str, query: t.Sequence[tuple[str, t.Any]], quiet: float) -> t.Iterator[bytes]:
+        """Yield the lines of one answer."""
+        yield from self._send("GET", path, query, None, {}, None).split(b"\n")[:-1]
 
     def server_time(self) -> float:
         """Return the time of the API server's clock; no request."""

@@ -86,7 +86,7 @@ def node(
             "name": name,
             "resourceVersion": revision,
             **({"annotations": notes} if notes else {}),
-            **({"labels": labels} if labels else {}),
+            "labels": {"kubernetes.io/hostname": name, **(labels or {})},
         },
         "spec": {**({"configSource": {"configMap": source}} if source else {}), **spec},
         "status": {

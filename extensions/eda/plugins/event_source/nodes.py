@@ -78,7 +78,6 @@ EXAMPLES = r"""
 """
 
 NAME = "livenodes.kubelet.nodes"
-NODES = "/api/v1/nodes"
 NEW_NODE, VERSION_CHANGED, DRIFTED = "new_node", "version_changed", "drifted"
 CONFIRMED_EVENT, REVERTED, FAILED = "confirmed", "reverted", "failed"
 QUIET_SECONDS = 330.0
@@ -270,19 +269,12 @@ class Source:
         query = [("watch", "true"), ("resourceVersion", "0"), ("timeoutSeconds", str(seconds))]
         if self._selectors:
             query.append(("labelSelector", ",".join(self._selectors)))
-        for line in self._session.lines(NODES, query, QUIET_SECONDS):
-            self._take(line)
+        for kind, item in node_requests.events(self._session, query, QUIET_SECONDS):
+            self._take(kind, item)
             self._emit_drift()
             self._record.keep()
 
-    def _take(self, line: bytes) -> None:
-        try:
-            found = json.loads(line)
-            kind, item = found["type"], found["object"]
-        except (ValueError, TypeError, KeyError) as error:
-            raise ApiError(0, f"the watch of the Nodes sent what is no event: {error}", transient=True) from error
-        if kind == "ERROR":
-            raise ApiError(0, f"the watch of the Nodes ended: {item.get('message')}", transient=True)
+    def _take(self, kind: str, item: dict[str, t.Any]) -> None:
         if kind == "DELETED":
             self._record.put(item["metadata"]["name"], None)
             self._nodes.pop(item["metadata"]["name"], None)

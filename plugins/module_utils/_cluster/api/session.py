@@ -56,9 +56,8 @@ def dry_run_query(dry_run: bool) -> list[tuple[str, str]]:
 class Session:
     """A connection to one API server that repeats requests after transient failures.
 
-    `sent` counts all requests, repeats included. `nodes_listed` is the number of nodes that the last LIST of
-    nodes had, or would have had if it had not ended early. `nodes_revision` is where a watch of nodes begins: empty
-    before a LIST, None if the user may not watch them.
+    `sent` counts all requests, repeats included. `nodes_revision` is where a watch of nodes begins: empty before a
+    LIST, None if the user may not watch them.
     `warnings` collects the warnings of the API server (RFC 9111 Warning headers), each once. `seen` has what it has
     read of Nodes, by name, for the ways to their kubelets.
     """
@@ -87,7 +86,6 @@ class Session:
         self.concurrency: int = options.get("concurrency") or 8
         self.host = cluster_options.without_login(self._configuration.host)
         self.sent = 0
-        self.nodes_listed = 0
         self.nodes_revision: str | None = ""
         self.warnings: list[str] = []
         self.seen: dict[str, kubelet_endpoint.Seen] = {}
@@ -201,19 +199,14 @@ class Session:
             return False
         return True
 
-    def events(
-        self, path: str, query: t.Sequence[tuple[str, t.Any]], choose: t.Callable[[list[str]], t.Iterable[str]] = iter
-    ) -> list[t.Any]:
-        """Return the events of a watch that has ended (one GET). `choose` picks them by their text, which is faster
-        than decoding it. Raises ApiError.
-        """
-        # What follows the last line break is empty, or the part of an event that the next watch repeats.
-        *whole, rest = self.text(path, query=query).split("\n")
+    def events(self, path: str, query: t.Sequence[tuple[str, t.Any]]) -> list[t.Any]:
+        """Return the events of a watch that has ended (one GET). Raises ApiError."""
         events = []
-        for line in (*choose(whole), rest):
+        for line in self.text(path, query=query).split("\n"):
             try:
                 events.append(json.loads(line))
             except ValueError:
+                # What follows the last line break is empty, or a part of an event.
                 break
         return events
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 import typing as t
@@ -16,18 +17,20 @@ from ..api.errors import ApiError, ClusterError
 from ..api.session import Session
 from .nodes import Node, trim
 
-# A GET for each node is cheaper than a LIST, here and in the API server, if the LIST had more than this many times the
-# nodes that are read.
-_MANY = 4
-# Nodes in a page, at most: enough for few requests, few enough that full Node objects (20 KB each) are cheap to parse.
+# Nodes in a page, at most: few enough that full Node objects (20 KB each) are cheap to parse.
 _PAGE = 250
 # Nodes that are read again one by one. A watch sends the changes of all nodes, in a request of a second at least.
 _FEW = 8
 _NODES = "/api/v1/nodes"
-# How API servers write that a Node has changed: its name is before all that makes the text long.
-_CHANGE = re.compile(
-    r'{"type": ?"MODIFIED", ?"object": ?{"kind": ?"Node", ?"apiVersion": ?"v1", ?"metadata": ?{"name": ?"([^"]+)"'
-)
+# Characters of names in a label selector, as a URL has them: proxies take URLs of 8 KB.
+_SELECTOR = 6000
+# For more selectors than this, the API server would go through all nodes more often than for a LIST of all.
+_MOST_SELECTORS = 4
+# Kubelets put the name of their host there, which is that of the Node almost everywhere.
+_HOSTNAME = "kubernetes.io/hostname"
+# Where a watch begins after the status of a refusal: such a user may only LIST; after the next LIST.
+_UNWATCHED = {403: None, 410: ""}
+_LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 # Argument spec of the modules that choose nodes by name or label.
 SELECTION: dict[str, dict[str, t.Any]] = {
     "nodes": {"type": "list", "elements": "str"},
@@ -40,9 +43,9 @@ CREATED_AGAIN = "CreatedAgain"
 def read(session: Session, names: t.Collection[str] | None = None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
     """Return nodes by name: those of `names` in that order, or all that match the label selectors.
 
-    One LIST (a page for each 250 nodes), for one name of that node alone. For several names the LIST ends early if the
-    cluster has many more nodes: the missing ones then need one GET each, and all of them at the next read in this
-    session. Raises ClusterError, which names every node that does not exist.
+    One LIST (a page for each 250 nodes), for names of these nodes alone: by their label for the host name, several
+    LISTs if the names are long. Nodes without such a label need one GET each, or a LIST of all if they are many.
+    Raises ClusterError, which names every node that does not exist.
     """
     if names is not None and not names:
         raise ClusterError("nodes is an empty list: name at least one node, or omit nodes for all nodes of the cluster")
@@ -88,13 +91,34 @@ def _selected(session: Session, name: str | None, selectors: t.Sequence[str]) ->
 
 def _named(session: Session, names: t.Collection[str]) -> dict[str, Node]:
     """Return those of several nodes that exist, and maybe others."""
-    if len(names) * _MANY <= session.nodes_listed:
-        return _each(session, list(names))
-    found = _pages(session, (), names)
-    # Unless the LIST ended early, the others do not exist.
-    if len(found) < session.nodes_listed:
-        found.update(_each(session, [name for name in names if name not in found]))
+    selectors = _by_hostname(names)
+    found: dict[str, Node] = {}
+    since = None
+    if len(selectors) <= _MOST_SELECTORS:
+        for selector in selectors:
+            found.update(_selected(session, None, [selector]))
+            # A watch from here on shows the changes of all that was read.
+            since = since or session.nodes_revision
+    missing = [name for name in names if name not in found]
+    if len(missing) > _PAGE:
+        return _pages(session, ())
+    found.update(_each(session, missing))
+    session.nodes_revision = since or session.nodes_revision
     return found
+
+
+def _by_hostname(names: t.Iterable[str]) -> list[str]:
+    """Return label selectors that match the nodes of these names, as far as a name can be a label's value."""
+    groups: list[list[str]] = []
+    left = 0
+    for name in filter(_LABEL_VALUE.fullmatch, names):
+        # A comma takes three characters.
+        left -= len(name) + 3
+        if left < 0:
+            groups.append([])
+            left = _SELECTOR - len(name)
+        groups[-1].append(name)
+    return [f"{_HOSTNAME} in ({','.join(group)})" for group in groups]
 
 
 def _each(session: Session, names: list[str]) -> dict[str, Node]:
@@ -150,60 +174,73 @@ def _as_known(
 
 
 def changed(
-    session: Session, uids: t.Mapping[str, str], seconds: float
+    session: Session, uids: t.Mapping[str, str], seconds: float, answered: t.Callable[[Node], bool]
 ) -> tuple[dict[str, Node], dict[str, node_row.Row]]:
     """Wait for some seconds, then return as `find_known` those of the nodes that have changed since the last read.
 
-    One watch of all nodes, of whole seconds. It is one read for each of few nodes, and for all nodes that the user may
-    not watch; these may be unchanged. Raises ApiError.
+    One watch of all nodes, of whole seconds. It ends early once all of the nodes have `answered` in it, or are gone.
+    It is one read for each of few nodes, and for all nodes that the user may not watch; these may be unchanged. A watch
+    that breaks off is followed by a read after the seconds. Raises ApiError.
     """
     if len(uids) <= _FEW or not session.nodes_revision:
         time.sleep(seconds)
         return find_known(session, uids)
-    last = _events(session, max(1, min(int(seconds), session.timeout // 2)))
-    if last is None:
-        return find_known(session, uids)
-    known = {name: uids[name] for name in uids if name in last}
-    found = {}
-    for name in known:
-        item = last[name]
-        if item is not None:
-            found[name] = trim(item)
-    return _as_known(session, known, found)
-
-
-def _events(session: Session, seconds: int) -> dict[str, dict[str, t.Any] | None] | None:
-    """Return the last state of each node that has changed, None for one that was deleted; or None without a watch.
-
-    Where the API server has no more events since the last read, the next read is a LIST.
-    """
-    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", session.nodes_revision)]
+    whole = max(1, min(int(seconds), session.timeout // 2))
+    end = time.monotonic() + whole
+    last: dict[str, Node | None] = {}
+    waiting, broken = set(uids), False
     try:
-        events = session.events(_NODES, [*query, ("timeoutSeconds", seconds)], _last_changes)
+        for name, node in _changes(session, uids, whole):
+            last[name] = node
+            waiting.add(name)
+            if node is None or answered(node):
+                waiting.remove(name)
+            if not waiting:
+                break
     except ApiError as error:
-        if error.status not in (403, 410):
+        if error.status in _UNWATCHED:
+            session.nodes_revision = _UNWATCHED[error.status]
+            return find_known(session, uids)
+        if not error.transient:
             raise
-        session.nodes_listed, session.nodes_revision = 0, None if error.status == 403 else ""
-        return None
-    last: dict[str, dict[str, t.Any] | None] = {}
-    for event in events:
-        if event["type"] == "ERROR":
-            session.nodes_listed, session.nodes_revision = 0, ""
-            return None
-        meta = event["object"]["metadata"]
+        broken = True
+    if waiting:
+        # A proxy may end a watch at once.
+        time.sleep(max(0.0, end - time.monotonic()))
+    if broken and not last:
+        return find_known(session, uids)
+    found = {name: node for name, node in last.items() if node is not None}
+    return _as_known(session, {name: uids[name] for name in last}, found)
+
+
+def _changes(session: Session, uids: t.Container[str], seconds: int) -> t.Iterator[tuple[str, Node | None]]:
+    """Yield each change of these nodes since the last read, None for a node that was deleted (one watch)."""
+    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", session.nodes_revision)]
+    for kind, item in events(session, [*query, ("timeoutSeconds", seconds)], session.timeout):
+        meta = item["metadata"]
         session.nodes_revision = meta["resourceVersion"]
-        if event["type"] != "BOOKMARK":
-            last[meta["name"]] = None if event["type"] == "DELETED" else event["object"]
-    return last
+        if meta.get("name") in uids:
+            yield meta["name"], None if kind == "DELETED" else trim(item)
 
 
-def _last_changes(events: list[str]) -> t.Iterator[str]:
-    """Yield the texts of events, of the changes of a Node only the last."""
-    changes = [_CHANGE.match(event) for event in events]
-    last = {change[1]: change for change in changes if change}
-    for event, change in zip(events, changes):
-        if change is None or change is last[change[1]]:
-            yield event
+def events(
+    session: Session, query: t.Sequence[tuple[str, t.Any]], quiet: float
+) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
+    """Yield type and object of each event of a watch of Nodes as it arrives (one GET, never repeated).
+
+    `quiet` as in Session.lines. Raises ApiError, with status 410 if the API server does not have all events since the
+    revision of the query.
+    """
+    for line in session.lines(_NODES, query, quiet):
+        try:
+            event = json.loads(line)
+            kind, item = event["type"], event["object"]
+        except (ValueError, TypeError, KeyError) as error:
+            why = f"{session.host} sent what is no event of a watch of Nodes ({error!r})"
+            raise ApiError(0, why, transient=True) from error
+        if kind == "ERROR":
+            raise ApiError(410, f"{session.host} ended a watch of Nodes: {item.get('message')}", transient=True)
+        yield kind, item
 
 
 def path(name: str) -> str:
@@ -211,50 +248,30 @@ def path(name: str) -> str:
     return f"{_NODES}/{urllib.parse.quote(name)}"
 
 
-def _pages(
-    session: Session, query: t.Sequence[tuple[str, t.Any]], names: t.Collection[str] | None = None
-) -> dict[str, Node]:
-    """List nodes page by page: all, or those of `names` until the missing ones are few of those not listed yet."""
-    wanted, limit = None, _PAGE
-    if names is not None:
-        wanted = set(names)
-        # In a large cluster, few names cost only a few nodes more than their own.
-        limit = min(_PAGE, _MANY * len(wanted))
+def _pages(session: Session, query: t.Sequence[tuple[str, t.Any]]) -> dict[str, Node]:
+    """List nodes page by page."""
     try:
-        return _pages_once(session, query, wanted, limit)
+        return _pages_once(session, query)
     except ApiError as error:
         # The pages of a LIST expire after some minutes: list again from the start, once.
         if error.status != 410:
             raise
-    return _pages_once(session, query, wanted, limit)
+    return _pages_once(session, query)
 
 
-def _pages_once(
-    session: Session, query: t.Sequence[tuple[str, t.Any]], wanted: set[str] | None, limit: int
-) -> dict[str, Node]:
-    """Return the nodes of pages. `limit`: how many the first one has at most."""
+def _pages_once(session: Session, query: t.Sequence[tuple[str, t.Any]]) -> dict[str, Node]:
     nodes: dict[str, Node] = {}
-    listed = 0
     more: list[tuple[str, str]] = []
     while True:
-        page = session.request("GET", _NODES, [*query, ("limit", limit), *more])
-        items = page.get("items") or []
-        listed += len(items)
-        # Reading a Node object takes longer than receiving it.
-        for item in items:
-            name = item["metadata"]["name"]
-            if wanted is None or name in wanted:
-                nodes[name] = _read(session, item)
+        page = session.request("GET", _NODES, [*query, ("limit", _PAGE), *more])
+        for item in page.get("items") or []:
+            nodes[item["metadata"]["name"]] = _read(session, item)
         about = page.get("metadata") or {}
         if not more and session.nodes_revision is not None:
             session.nodes_revision = about.get("resourceVersion") or ""
-        # Absent on the last page, and if the LIST has selectors.
-        left = about.get("remainingItemCount") or 0
-        session.nodes_listed = listed + left
-        enough = wanted is not None and (len(wanted) - len(nodes)) * _MANY <= left
-        if enough or not about.get("continue"):
+        if not about.get("continue"):
             return nodes
-        limit, more = _PAGE, [("continue", about["continue"])]
+        more = [("continue", about["continue"])]
 
 
 def _read(session: Session, item: dict[str, t.Any]) -> Node:

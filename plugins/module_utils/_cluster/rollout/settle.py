@@ -207,7 +207,10 @@ def _await(
         pause = keeper.bounded_pause(min(options["wait_sleep"], 1))
         try:
             keeper.keep()
-            found, lost = node_requests.changed(session, uids, 0 if at_end else pause)
+            if at_end:
+                found, lost = node_requests.find_known(session, uids)
+            else:
+                found, lost = node_requests.changed(session, uids, pause, lambda node: judge(node) is not None)
         except ApiError as error:
             # The followers go on without the API server, and the rows of the other nodes must be known.
             found, lost = {}, {}

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage soak: watches verified nodes, verifies them again at the end, and checks that the change disrupted no pod.
 
-Each poll is one LIST for all nodes, or one GET for each if they are few of many. Processes and pods are checked every
-LOOK seconds and at the end; live configurations, healthz and heartbeats only at the end.
+Each poll is one LIST of the nodes. Processes and pods are checked every LOOK seconds and at the end; live
+configurations, healthz and heartbeats only at the end.
 """
 
 from __future__ import annotations

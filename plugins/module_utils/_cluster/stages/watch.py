@@ -221,7 +221,7 @@ class Watch:
     def poll(self, seconds: float = 0.0) -> None:
         """Wait, and read the waiting nodes again, and each ConfigMap of which a kubelet reports another revision."""
         uids = {name: self._uid(name) for name in self.waiting}
-        self._note_nodes(*node_requests.changed(self.session, uids, seconds))
+        self._note_nodes(*node_requests.changed(self.session, uids, seconds, self._is_settled))
         moved = {}
         for name in self.waiting:
             expected, node = self.expected[name], self.nodes[name]
@@ -229,6 +229,12 @@ class Watch:
                 moved[id(expected)] = expected
         for expected in moved.values():
             expected.refresh(self.session)
+
+    def _is_settled(self, node: nodes.Node) -> bool:
+        """Return whether the status of a waiting node is one that it keeps, good or not."""
+        node = node.with_delivery(self._wanted[node.name].delivery)
+        found = verdict.judge(node, _reference(node, self.expected[node.name]))
+        return found.final or verdict.ok(found)
 
     def _row(self, name: str, found: verdict.Verdict) -> dict[str, t.Any]:
         if found.state in node_row.ABSENT:

@@ -126,4 +126,4 @@ def _fields(value: Any, defaults: Any) -> tuple[Any, str]:
         if type(given) is not type(default) or not is_storable:
             return defaults, f"{name} is {reference.shown(given)}"
         found[name] = given
-    return defaults._replace(**found), ""
+    return type(defaults)(**found), ""

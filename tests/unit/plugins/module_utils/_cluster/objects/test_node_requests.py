@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads of Nodes, by one LIST or one GET for each."""
+"""Reads of Nodes, by LISTs or one GET for each, and the watch of those that change."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import session as session_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
-from tests.sim.api.direct import Direct
-from tests.support.api.calls import NODES, PAGE, Call, Calls
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
+from tests.sim.api.direct import Clock, Direct
+from tests.support.api.calls import NODES, PAGE, Call, Calls, by_name
 from tests.support.api.objects import items, node
 
 EXPIRED = ApiError(410, "too old resource version", "Expired")
@@ -36,144 +35,179 @@ def absent(name: str) -> Call:
     return Call("GET", f"{NODES}/{name}", ApiError(404, f"nodes {name} not found", "NotFound"))
 
 
-MANY = [f"n{number}" for number in range(20)]
-
-
-def listed(names: t.Sequence[str], more: str = "", remaining: int = 0) -> dict[str, t.Any]:
-    page = items(*map(node, names), more=more)
-    return {**page, "metadata": {**page["metadata"], **({"remainingItemCount": remaining} if remaining else {})}}
+def listed(names: t.Sequence[str], more: str = "") -> dict[str, t.Any]:
+    return items(*map(node, names), more=more)
 
 
 def test_several_are_listed_in_the_order_of_the_names() -> None:
-    with Calls(Call("GET", NODES, listed(MANY[:8]), [("limit", 8)])) as session:
+    with Calls(Call("GET", NODES, listed(["n2", "n7"]), by_name("n7", "n2"))) as session:
         assert list(node_requests.read(session, ["n7", "n2"])) == ["n7", "n2"]
 
 
-def test_few_of_a_large_cluster_are_read_by_name() -> None:
-    """After a short LIST that shows how large it is; later reads do without it."""
-    short = Call("GET", NODES, listed(MANY[:8], "token", 4992), [("limit", 8)])
-    with Calls(short, gets("n9", "n8"), gets("n9", "n8")) as session:
-        for _turn in range(2):
-            assert list(node_requests.read(session, ["n9", "n8"])) == ["n9", "n8"]
-    assert session.nodes_listed == 5000
+def test_a_node_whose_label_is_not_its_name_is_read_by_its_name() -> None:
+    """What has the label of another host does not count, and a name that no label can have is not asked for so."""
+    long = "n" * 64
+    listing = Call("GET", NODES, listed(["other", "n1"]), by_name("n0", "n1"))
+    with Calls(listing, gets("n0", long)) as session:
+        assert list(node_requests.read(session, ["n0", "n1", long])) == ["n0", "n1", long]
 
 
-def test_the_list_of_a_large_cluster_ends_early() -> None:
-    """Once the missing ones are few of the nodes that remain: these are read by name."""
-    first = Call("GET", NODES, listed(MANY[2:7], "token", 4 * 5 - 1), [("limit", 40)])
-    second = Call("GET", NODES, listed(MANY[7:8], "token 2", 4 * 4), (*PAGE, ("continue", "token")))
-    with Calls(first, second, gets("n0", "n1", "n8", "n9")) as session:
-        assert list(node_requests.read(session, MANY[:10])) == MANY[:10]
-    assert session.nodes_listed == 6 + 16
+def test_many_nodes_without_such_labels_are_read_with_all_others() -> None:
+    names = [f"n{number}" for number in range(251)]
+    with Calls(
+        Call("GET", NODES, listed([]), by_name(*names)),
+        Call("GET", NODES, listed(names[:250], "token"), PAGE),
+        Call("GET", NODES, listed([names[250], "other"]), (*PAGE, ("continue", "token"))),
+    ) as session:
+        assert list(node_requests.read(session, names)) == names
 
 
-def test_the_list_ends_when_all_are_found() -> None:
-    with Calls(Call("GET", NODES, listed(MANY, "token", 1000), [("limit", 80)])) as session:
-        assert list(node_requests.read(session, MANY)) == MANY
+# As many as a label selector takes of these.
+LONG = [f"n{number:059}" for number in range(5 * 95)]
 
 
-def test_a_list_that_does_not_count_its_rest_is_read_to_its_end() -> None:
-    """API servers before 1.15."""
-    first = Call("GET", NODES, listed(MANY[:9], "token"), [("limit", 80)])
-    with Calls(first, Call("GET", NODES, listed(MANY[9:]), (*PAGE, ("continue", "token")))) as session:
-        assert list(node_requests.read(session, MANY)) == MANY
+@pytest.mark.parametrize(("count", "lists"), [(95, 1), (96, 2), (4 * 95, 4), (4 * 95 + 1, 2)])
+def test_no_url_is_longer_than_proxies_take(count: int, lists: int) -> None:
+    """Names that need more than four LISTs: a LIST of all, by its pages."""
+    api = Direct(*map(node, LONG[:count]))
+    assert list(node_requests.read(api, LONG[:count])) == LONG[:count]
+    assert (api.count("GET", NODES), len(api.requests)) == (lists, lists)
+
+
+def test_a_watch_begins_at_the_first_of_several_lists() -> None:
+    """A node of the first may change before the second."""
+    names = LONG[:97]
+    first = {**listed(names[:95]), "metadata": {"resourceVersion": "5"}}
+    second = {**listed(names[95:]), "metadata": {"resourceVersion": "9"}}
+    with Calls(
+        Call("GET", NODES, first, by_name(*names[:95])), Call("GET", NODES, second, by_name(*names[95:]))
+    ) as session:
+        session.nodes_revision = ""
+        node_requests.read(session, names)
+        assert session.nodes_revision == "5"
 
 
 def test_all_unknown_names_are_named() -> None:
-    listing = Call("GET", NODES, listed(["n1"]), [("limit", 12)])
-    with Calls(listing) as session, pytest.raises(ClusterError) as caught:
+    listing = Call("GET", NODES, listed(["n1"]), by_name("n9", "n1", "n8"))
+    with Calls(listing, absent("n9"), absent("n8")) as session, pytest.raises(ClusterError) as caught:
         node_requests.read(session, ["n9", "n1", "n8"])
     assert "the cluster at https://api.example:6443 has no node named n9, n8: check the names" in caught.value.message
     assert "kubelet_config_node_name" in caught.value.message
 
 
-def test_names_that_a_list_did_not_reach_may_be_unknown() -> None:
-    first = Call("GET", NODES, listed(MANY[:18], "token", 1000), [("limit", 80)])
-    with Calls(first, gets("n18"), absent("n19")) as session, pytest.raises(ClusterError, match="named n19: check"):
-        node_requests.read(session, MANY)
-
-
-FORTY = [f"n{number}" for number in range(40)]
-
-
-@pytest.mark.parametrize(
-    ("count", "later"), [(10, gets(*FORTY[:10])), (11, [Call("GET", NODES, listed(FORTY), [("limit", 44)])])]
-)
-def test_few_of_many_are_read_again_one_by_one(count: int, later: list[Call]) -> None:
-    """As many as a fourth of the cluster."""
-    with Calls(Call("GET", NODES, listed(FORTY), [("limit", 160)]), later) as session:
-        node_requests.read(session, FORTY)
-        assert list(node_requests.read(session, FORTY[:count])) == FORTY[:count]
-
-
-def _event(kind: str, name: str, revision: str, first: str = "name") -> str:
-    meta = {"name": name, "resourceVersion": revision}
-    if first != "name":
-        meta = {first: "", **meta}
-    return json.dumps({"type": kind, "object": {"kind": "Node", "apiVersion": "v1", "metadata": meta}}) + "\n"
-
-
-@pytest.mark.parametrize(
-    ("events", "decoded", "found", "revision"),
-    [
-        pytest.param([("MODIFIED", "n1", "1"), ("MODIFIED", "n1", "2")], 1, {"n1": "2"}, "2", id="superseded"),
-        pytest.param([("MODIFIED", "n1", "1"), ("MODIFIED", "n2", "2")], 2, {"n1": "1", "n2": "2"}, "2", id="two"),
-        pytest.param([("MODIFIED", "n1", "1"), ("DELETED", "n1", "2")], 2, {}, "2", id="deleted"),
-        pytest.param(
-            [("DELETED", "n1", "1"), ("ADDED", "n1", "2"), ("MODIFIED", "n1", "3")],
-            3,
-            {"n1": "3"},
-            "3",
-            id="created again",
-        ),
-        pytest.param(
-            [("MODIFIED", "n1", "1", "uid"), ("MODIFIED", "n1", "2", "uid")], 2, {"n1": "2"}, "2", id="other order"
-        ),
-    ],
-)
-@pytest.mark.parametrize("cut", ["", _event("MODIFIED", "n1", "9")[:-5]], ids=["whole", "cut off"])
-def test_only_the_last_change_of_a_node_is_decoded(
-    monkeypatch: pytest.MonkeyPatch,
-    events: list[tuple[str, ...]],
-    decoded: int,
-    found: dict[str, str],
-    revision: str,
-    cut: str,
-) -> None:
-    """An event that the end of the watch has cut off is in the next one."""
-    answer = "".join(_event(*event) for event in events) + cut
-    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", "0"), ("timeoutSeconds", 1)]
-    seen: list[str] = []
-    real = json.loads
-    monkeypatch.setattr(session_module.json, "loads", lambda text: seen.append(text) or real(text))
-    with Calls(Call("GET", NODES, answer.encode(), query)) as session:
-        session.nodes_revision = "0"
-        nodes, _gone = node_requests.changed(session, dict.fromkeys(map("n{}".format, range(9)), ""), 1)
-        assert session.nodes_revision == revision
-    assert {name: one.resource_version for name, one in nodes.items()} == found
-    # The last one is what follows the last line break.
-    assert len(seen) == decoded + 1
-
-
 def test_an_outage_of_the_api_server_is_no_missing_node() -> None:
-    short = Call("GET", NODES, listed(MANY[:8], "token", 4992), [("limit", 8)])
     away = Call("GET", f"{NODES}/n9", ApiError(503, "away", transient=True))
-    with Calls(short, gets("n8"), away) as session, pytest.raises(ApiError, match="away"):
+    with (
+        Calls(Call("GET", NODES, listed([]), by_name("n8", "n9")), gets("n8"), away) as session,
+        pytest.raises(ApiError, match="away"),
+    ):
         node_requests.read(session, ["n8", "n9"])
 
 
+def _event(kind: str, name: str, revision: str, **labels: str) -> bytes:
+    item = {**node(name, revision=revision, labels=labels)}
+    return json.dumps({"type": kind, "object": item}).encode() + b"\n"
+
+
+BOOKMARK = b'{"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "7"}}}\n'
+NAMES = [f"n{number}" for number in range(9)]
+DONE = [_event("MODIFIED", name, "4", done="yes") for name in NAMES]
+
+
+def is_done(one: nodes.Node) -> bool:
+    return one.labels.get("done") == "yes"
+
+
+def watch(answer: t.Any) -> Call:
+    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", "3"), ("timeoutSeconds", 2)]
+    return Call("GET", NODES, answer, query)
+
+
+def changed(*calls: Call, names: t.Sequence[str] = NAMES) -> tuple[dict[str, str], list[str], str | None]:
+    """Return the revisions of the nodes that have changed, those that are gone, and where the next watch begins."""
+    with Calls(*calls) as session:
+        session.nodes_revision = "3"
+        found, lost = node_requests.changed(session, dict.fromkeys(names, ""), 2, is_done)
+    return {name: one.resource_version for name, one in found.items()}, list(lost), session.nodes_revision
+
+
 @pytest.mark.parametrize(
-    ("count", "wanted", "lists", "gets_of_nodes"),
-    [(3, 3, 1, 0), (20, 20, 1, 0), (600, 1, 1, 0), (600, 8, 1, 7), (600, 60, 1, 34), (600, 600, 3, 0)],
+    ("events", "found", "gone", "revision"),
+    [
+        pytest.param([_event("MODIFIED", "n1", "4"), _event("MODIFIED", "n1", "5")], {"n1": "5"}, [], "5", id="twice"),
+        pytest.param([_event("MODIFIED", "n1", "4"), _event("DELETED", "n1", "5")], {}, ["n1"], "5", id="deleted"),
+        pytest.param(
+            [_event("DELETED", "n1", "4"), _event("ADDED", "n1", "5")], {"n1": "5"}, [], "5", id="created again"
+        ),
+        pytest.param([_event("MODIFIED", "another", "4")], {}, [], "4", id="another"),
+        pytest.param([_event("MODIFIED", "n1", "4"), BOOKMARK], {"n1": "4"}, [], "7", id="bookmark"),
+        pytest.param([], {}, [], "3", id="nothing"),
+    ],
 )
-def test_requests_of_an_api_server(count: int, wanted: int, lists: int, gets_of_nodes: int) -> None:
+def test_the_last_state_of_each_node_that_changed(
+    clock: Clock, events: list[bytes], found: dict[str, str], gone: list[str], revision: str
+) -> None:
+    """The next watch goes on where this one ended. It lasts as long as was asked for, also if a proxy ends it."""
+    assert changed(watch(b"".join(events))) == (found, gone, revision)
+    assert clock.slept == [2]
+
+
+def test_a_watch_ends_once_all_have_answered(clock: Clock) -> None:
+    """What comes later is in the next one."""
+    later = _event("MODIFIED", "n1", "9")
+    assert changed(watch(b"".join([*DONE[:-1], _event("DELETED", "n8", "8"), later]))) == (
+        dict.fromkeys(NAMES[:-1], "4"),
+        ["n8"],
+        "8",
+    )
+    assert clock.slept == []
+
+
+def test_a_node_that_takes_its_answer_back_is_waited_for(clock: Clock) -> None:
+    undone = _event("MODIFIED", "n0", "5")
+    assert changed(watch(b"".join([DONE[0], undone, *DONE[1:]])))[0] == {**dict.fromkeys(NAMES, "4"), "n0": "5"}
+    assert clock.slept == [2]
+
+
+@pytest.mark.parametrize(
+    ("answer", "revision"),
+    [
+        (ApiError(403, "no", "Forbidden"), None),
+        (ApiError(410, "too old", "Expired"), "8"),
+        (b'{"type": "ERROR", "object": {"code": 410, "message": "too old"}}\n', "8"),
+        (ApiError(0, "away", transient=True), "8"),
+        (b"<html>\n", "8"),
+    ],
+)
+def test_a_watch_that_fails_is_followed_by_a_read(clock: Clock, answer: t.Any, revision: str | None) -> None:
+    read = {**listed(NAMES), "metadata": {"resourceVersion": "8"}}
+    assert changed(watch(answer), Call("GET", NODES, read, by_name(*NAMES))) == (
+        dict.fromkeys(NAMES, "1"),
+        [],
+        revision,
+    )
+
+
+def test_a_watch_that_breaks_off_is_no_failure(clock: Clock) -> None:
+    assert changed(watch(DONE[0] + b"<html>\n")) == ({"n0": "4"}, [], "4")
+    assert clock.slept == [2]
+
+
+def test_a_refusal_of_another_kind_is_not_repeated() -> None:
+    with pytest.raises(ApiError, match="who are you"):
+        changed(watch(ApiError(401, "who are you")))
+
+
+@pytest.mark.parametrize(
+    ("count", "wanted", "lists"), [(3, 3, 1), (600, 1, 1), (600, 8, 1), (600, 60, 1), (600, 600, 3)]
+)
+def test_requests_of_an_api_server(count: int, wanted: int, lists: int) -> None:
     """Few nodes of a large cluster cost neither its pages nor the bytes of all its nodes."""
     names = [f"n{number}" for number in range(count)]
     api = Direct(*map(node, names))
     chosen = names[:: max(1, count // wanted)][:wanted]
-    found = node_requests.read(api, chosen)
-    assert list(found) == chosen
-    assert (api.count("GET", NODES), sum(path != NODES for _method, path in api.requests)) == (lists, gets_of_nodes)
+    assert list(node_requests.read(api, chosen)) == chosen
+    assert (api.count("GET", NODES), len(api.requests)) == (lists, lists)
 
 
 def test_no_names_is_a_mistake_and_not_all_nodes() -> None:

@@ -34,7 +34,7 @@ def test_trim() -> None:
         previous=None,
         cordoned=None,
         capacity={},
-        labels={},
+        labels={"kubernetes.io/hostname": "n1"},
         taints=[],
         addresses={},
         os="",
@@ -58,7 +58,11 @@ def test_trim_labels_capacity_addresses_and_our_own_mark_of_a_cordon() -> None:
     found["status"]["addresses"] = [{"type": kind, "address": text} for kind, text in given]
     found["status"]["capacity"] = {"cpu": "4"}
     trimmed = nodes.trim(found)
-    assert (trimmed.labels, trimmed.cordoned, trimmed.unschedulable) == ({"a": "b"}, {"holder": "me"}, True)
+    assert (trimmed.labels, trimmed.cordoned, trimmed.unschedulable) == (
+        {"kubernetes.io/hostname": "n1", "a": "b"},
+        {"holder": "me"},
+        True,
+    )
     assert trimmed.addresses == {"InternalIP": "10.0.0.1", "Hostname": "a"} and trimmed.capacity == {"cpu": "4"}
 
 

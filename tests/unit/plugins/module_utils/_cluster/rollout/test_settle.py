@@ -24,7 +24,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.f
 )
 from tests.sim.api.direct import Clock, Direct
 from tests.support.api.assigning import listed, options
-from tests.support.api.calls import MERGE, NODES, Call, Calls
+from tests.support.api.calls import MERGE, NODES, Call, Calls, by_name
 from tests.support.api.followers import RUNS_A, TRIAL, UNUSED, A, B, followed
 from tests.support.api.objects import configmap, items, live, place
 
@@ -216,7 +216,7 @@ def test_an_outage_after_orders_costs_only_the_others_their_row(clock: Clock) ->
         Call("PATCH", f"{NODES}/{name}", answer, (), {"metadata": json.loads(asked["sources"][name]["seen"])}, MERGE)
         for name, answer in (("n1", done), ("n2", ApiError(409, "it has changed", "Conflict")))
     ]
-    away = Call("GET", NODES, OUTAGE, [("fieldSelector", "metadata.name=n2"), ("limit", 250)])
+    away = Call("GET", NODES, OUTAGE, by_name("n2"))
     with Calls(*writes, away) as session, pytest.raises(NodesFailed, match="the API server is away") as failed:
         settle.settle(session, asked, False)
     assert {name: row["ok"] for name, row in failed.value.result["nodes"].items()} == {"n1": True, "n2": False}
@@ -237,7 +237,7 @@ def test_many_nodes_are_confirmed_with_one_request_each_and_one_for_each_second(
 
     def watch(*events: str, since: str) -> Call:
         query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", since), ("timeoutSeconds", 1)]
-        return Call("GET", NODES, "\n".join(events).encode(), query)
+        return Call("GET", NODES, "".join(f"{event}\n" for event in events).encode(), query)
 
     ordered = Orders(attempt=2, trial=TRIAL)
     start = items(*(named(name, Orders(attempt=2), Answer(trial=TRIAL)) for name in names))
@@ -253,7 +253,7 @@ def test_many_nodes_are_confirmed_with_one_request_each_and_one_for_each_second(
         watch(*(event("MODIFIED", name) for name in names[:-1]), event("DELETED", "n8"), since="7"),
     )
     asked = options(state="settled", wait_timeout=60, wait_sleep=1, verdicts=dict.fromkeys(names, ""))
-    reads = [Call("GET", NODES, start, [("limit", 36)])]
+    reads = [Call("GET", NODES, start, by_name(*names))]
     if seen:
         asked, reads = {**asked_for(*names), "wait_timeout": 60}, []
         for write in writes:

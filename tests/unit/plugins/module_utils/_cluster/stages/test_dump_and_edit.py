@@ -21,7 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, following
-from tests.support.api.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
+from tests.support.api.calls import CONFIGMAPS, NODES, PAGE, Call, Calls, by_name
 from tests.support.api.objects import HEADER, configmap, items, live, node, place, reference, status, workload
 
 ALL: dict[str, t.Any] = {"nodes": None, "label_selectors": None, "facts": True}
@@ -210,8 +210,7 @@ def listed(*names: str) -> Call:
     shown = [node(name) for name in names]
     for one in shown:
         one["status"]["capacity"] = {"cpu": "4", "memory": "8Gi"}
-    only = (("fieldSelector", f"metadata.name={names[0]}"),) if len(names) == 1 else ()
-    return Call("GET", NODES, items(*shown), (*only, *(PAGE if only else [("limit", 4 * len(names))])))
+    return Call("GET", NODES, items(*shown), by_name(*names))
 
 
 def pods(name: str, *answer: dict[str, t.Any]) -> Call:

@@ -47,7 +47,7 @@ def watched(clock: Clock, api: Direct, turns: t.Mapping[int, t.Sequence[str]]) -
         now = clock.now
         clock.sleep(1)
         names = [name for second, given in turns.items() if now < began + second <= clock.now for name in given]
-        return "\n".join(json.dumps({"type": "MODIFIED", "object": done(name)}) for name in names)
+        return "".join(json.dumps({"type": "MODIFIED", "object": done(name)}) + "\n" for name in names)
 
     api.answers[f"WATCH {NODES}*"] = events
 
@@ -69,7 +69,7 @@ def test_nodes_that_cannot_be_watched_are_read_again(clock: Clock, status: int) 
     names = [f"n{number}" for number in range(40)]
     api = cluster(*(waiting(name) for name in names))
     api.nodes_revision = ""
-    refusal = {"type": "ERROR", "object": {"code": 410}}
+    refusal = json.dumps({"type": "ERROR", "object": {"code": 410}}) + "\n"
 
     def refused(_ask: t.Any) -> t.Any:
         clock.sleep(1)
