@@ -48,7 +48,7 @@ class Trials:
         return self.reason() == "passed its trial"
 
 
-@pytest.fixture(params=["checkpoint", "dropin"])
+@pytest.fixture(params=[pytest.param("checkpoint", marks=pytest.mark.long), "dropin"])
 def trials(cluster: Cluster, tmp_path: Path, request: pytest.FixtureRequest) -> t.Iterator[Trials]:
     """Yield a node of its own, since a journal is never empty again."""
     with SimNode(cluster, tmp_path, f"logs-{request.param}", "v1.37.0") as node:

@@ -54,7 +54,7 @@ def test_a_rollout_without_the_proxy(tmp_path: Path) -> None:
         assert not [token for token in cluster.api.tokens.sent if any(token in text for text in texts)]
 
 
-@pytest.mark.parametrize("way", ["port", "host"])
+@pytest.mark.parametrize("way", ["port", pytest.param("host", marks=pytest.mark.long)])
 def test_the_default_on_the_way_of_a_change(tmp_path: Path, way: str) -> None:
     """At the port if its certificate can be verified, else on the host. Each run asks once for each permission."""
     names = ("plan", "rollout", "drift", "rollback")

@@ -13,7 +13,7 @@ from tests.sim.nodes.node import SimNode
 from tests.support.plays.ansible import Ansible
 
 
-@pytest.mark.parametrize("playbook", ["rollout", "stage"])
+@pytest.mark.parametrize("playbook", ["rollout", pytest.param("stage", marks=pytest.mark.long)])
 def test_a_node_with_the_address_of_another_one(nodes: dict[str, SimNode], ansible: Ansible, playbook: str) -> None:
     """A node can write any address into its status, from where the inventory plugin has it. Nothing happens there."""
     ansible.host_variables(n2={**nodes["n1"].variables(), "kubelet_config_delivery": "checkpoint"})
