@@ -145,8 +145,8 @@ class Started:
     def take(self) -> str:
         """Return what the last kubelet was started with, if its state files fit; empty if that is unknown.
 
-        The note goes: a start that is killed before its own note, or of which systemd tells nothing, must not pass for
-        the one before it.
+        The note is removed: a start that is killed before it is noted, or of which systemd reports nothing, must not
+        pass for the one before it.
         """
         start = self.file.read()
         with contextlib.suppress(files.FileError):

@@ -140,7 +140,7 @@ PINNED: dict[str, Steps] = {
         ("roll_out", {"behavior": "bad", "policy": "static", "cut": 1}),
         ("fault", {"fault": errno.ENOSPC}),
     ],
-    "systemd tells nothing of the start of another policy, whose trial is lost, and the disk is full": [
+    "systemd reports nothing of the start of another policy, whose trial is lost, and the disk is full": [
         ("systemd_is_silent", {"looks": 0, "killed": False}),
         SWITCHED[0],
         ("tear", {"name": "store/trial", "half": False}),
