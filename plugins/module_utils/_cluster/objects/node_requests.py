@@ -200,12 +200,11 @@ def changed(
     except ApiError as error:
         if error.status in _UNWATCHED:
             session.nodes_revision = _UNWATCHED[error.status]
-            return find_known(session, uids)
-        if not error.transient:
+        elif not error.transient:
             raise
         broken = True
     if waiting:
-        # A proxy may end a watch at once.
+        # A watch may also end at once.
         time.sleep(max(0.0, end - time.monotonic()))
     if broken and not last:
         return find_known(session, uids)

@@ -186,6 +186,8 @@ def test_a_watch_that_fails_is_followed_by_a_read(clock: Clock, answer: t.Any, r
         [],
         revision,
     )
+    # No server is asked again and again.
+    assert clock.slept == [2]
 
 
 def test_a_watch_that_breaks_off_is_no_failure(clock: Clock) -> None:
