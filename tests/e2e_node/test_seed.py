@@ -19,8 +19,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed import ignition
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import CHECKPOINT, DROPIN
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.seed_files import SERVICE_PATH
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import SERVICE_PATH, Seed, entries
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import Seed, entries
 from tests.lab.console import run
 from tests.lab.lab import Lab
 from tests.support.lab.pods import Pods

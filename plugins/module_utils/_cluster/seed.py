@@ -22,6 +22,7 @@ from .._config import delivery as deliveries
 from .._config.fields import complete_config, fields
 from .._config.values import annotation, document
 from .._config.values.node_row import first_of
+from .._node.install import seed_files
 from .._node.switch import seeds, values
 from .._node.switch.seeds import Entry, Seed
 from .._node.unit import unitfile
@@ -255,7 +256,7 @@ def cloud_init(entries: t.Sequence[Entry]) -> bytes:
     """
     text = base64.b64encode(tar(entries)).decode()
     lines = [text[at : at + _WIDTH] for at in range(0, len(text), _WIDTH)]
-    started = f"systemctl daemon-reload && systemctl start --no-block {seeds.SERVICE}"
+    started = f"systemctl daemon-reload && systemctl start --no-block {seed_files.SERVICE}"
     script = [
         f"if ! test -e {_DONE}; then",
         f"base64 -d <<'END' | tar -xz {_KEEP_LINKS} -C / && sync && {started} && touch {_DONE}",

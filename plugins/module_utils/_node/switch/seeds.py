@@ -18,7 +18,6 @@ reverts what the kubelet refuses or ends with, and asks for the Node before the 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import time
@@ -28,7 +27,7 @@ from ..._config.delivery import CHECKPOINT
 from ..._config.values import annotation
 from ..follow import follow_install
 from ..guard import base, guard_main
-from ..install import guard_install, guard_steps
+from ..install import guard_install, guard_steps, seed_files
 from ..records import json_file
 from ..report import status_annotation
 from ..report.status_annotation import Outbox
@@ -43,8 +42,6 @@ from ..unit.unit import Unit, UnitError
 from . import checkpoint_module, one_call, values
 from .one_call import StepError
 
-SERVICE = "livenodes-kubelet-seed.service"
-SERVICE_PATH = f"/etc/systemd/system/{SERVICE}"
 FORMAT = 1
 """The version of seed.json: the program may be older, in the image of the machine."""
 _SECONDS = 180
@@ -81,37 +78,27 @@ class Seed(NamedTuple):
     follow: Mapping[str, Any] = {}
 
 
-def folder(config_dir: str) -> str:
-    """Return the folder of the seed beside a store."""
-    return os.path.join(config_dir, "seed")
-
-
-def content(config_dir: str) -> str:
-    """Return the path of what differs between the seeds of two groups."""
-    return os.path.join(folder(config_dir), "seed.json")
-
-
 def entries(config_dir: str, unit: str, seed: Seed, with_program: bool = True) -> list[Entry]:
     """Return the files of a seed; without the program, only what is not the same for each group."""
     config_dir, unit = files.plain(config_dir), Unit(unit).name
-    place = folder(config_dir)
-    found = [Entry(config_dir), Entry(place), Entry(content(config_dir), 0o600, json_file.encode(seed._asdict()))]
+    place = seed_files.folder(config_dir)
+    found = [
+        Entry(config_dir),
+        Entry(place),
+        Entry(seed_files.content(config_dir), 0o600, json_file.encode(seed._asdict())),
+    ]
     if with_program:
         program = guard_install.packed({**guard_install.program(), "__main__.py": _MAIN})
         found += [
             Entry(_program(config_dir), 0o600, program),
-            Entry(SERVICE_PATH, 0o644, _service_text(config_dir, unit).encode()),
-            Entry(_wanted_by(unit), link=SERVICE_PATH),
+            Entry(seed_files.SERVICE_PATH, 0o644, _service_text(config_dir, unit).encode()),
+            Entry(seed_files.wanted_by(unit), link=seed_files.SERVICE_PATH),
         ]
     return found
 
 
 def _program(config_dir: str) -> str:
-    return os.path.join(folder(config_dir), "program.zip")
-
-
-def _wanted_by(unit: str) -> str:
-    return f"/etc/systemd/system/{unit}.wants/{SERVICE}"
+    return os.path.join(seed_files.folder(config_dir), "program.zip")
 
 
 def _service_text(config_dir: str, unit: str) -> str:
@@ -130,7 +117,7 @@ Description=First configuration of the kubelet
 Before={unit}
 After=containerd.service crio.service cri-docker.service docker.service
 After=cloud-init.service cloud-init-network.service
-ConditionPathExists={content(config_dir)}
+ConditionPathExists={seed_files.content(config_dir)}
 RequiresMountsFor={config_dir}
 StartLimitIntervalSec=0
 JobTimeoutSec={_JOB_SECONDS}
@@ -146,20 +133,9 @@ TimeoutStartSec={_SECONDS}
 def read(config_dir: str) -> Seed:
     """Return the seed of a machine. Raises ValueError for one that is damaged or of another version, FileError."""
     try:
-        return json_file.fields(json_file.load(content(config_dir)), Seed())
+        return json_file.fields(json_file.load(seed_files.content(config_dir)), Seed())
     except TypeError as error:
         raise ValueError(str(error)) from None
-
-
-def remove(config_dir: str, unit: str, run: Run) -> None:
-    """Remove the files of a seed, first what lets it begin again. Raises FileError."""
-    files.remove(content(config_dir))
-    for path in (_wanted_by(unit), SERVICE_PATH):
-        files.remove(path)
-    with contextlib.suppress(OSError):
-        os.rmdir(os.path.dirname(_wanted_by(unit)))
-    files.remove_folder(folder(config_dir))
-    run(["systemctl", "daemon-reload"])
 
 
 REFUSED = "seed refused"
@@ -176,7 +152,7 @@ def plant(config_dir: str) -> int:
     try:
         seed = read(config_dir)
     except _ERRORS as error:
-        problem = f"{content(config_dir)} cannot be used: {error}. Make the seed again"
+        problem = f"{seed_files.content(config_dir)} cannot be used: {error}. Make the seed again"
     options = {**values.defaults(), **seed.options, "config_dir": config_dir}
     unit = Unit(options["unit"], child=bool(options["dropin_dir"]))
     early = "" if problem else _early(unit)
@@ -188,7 +164,7 @@ def plant(config_dir: str) -> int:
     problem = problem or _assigned(options, unit)
     _reported(config_dir, options, unit, problem)
     _followed(seed, options, unit)
-    remove(config_dir, unit.name, unit.run)
+    seed_files.remove(config_dir, unit.name, unit.run)
     unit.run(["systemctl", "start", "--no-block", guard_main.SERVICE])
     return 0
 

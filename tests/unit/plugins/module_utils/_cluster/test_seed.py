@@ -24,6 +24,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import seed_files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import seeds, values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import Entry, Seed
 from tests.sim.api.direct import Direct
@@ -76,7 +77,7 @@ class Group:
     def seed(self) -> dict[str, t.Any]:
         """Return what the tar has as seed.json."""
         with tarfile.open(self.folder / "seed.tar.gz") as archive:
-            inner = archive.extractfile(seeds.content(HOST["config_dir"])[1:])
+            inner = archive.extractfile(seed_files.content(HOST["config_dir"])[1:])
             assert inner is not None
             return t.cast("dict[str, t.Any]", json.load(io.TextIOWrapper(inner)))
 

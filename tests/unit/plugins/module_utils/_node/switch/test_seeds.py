@@ -21,7 +21,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.judging import terms_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_steps
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import (
+    guard_install,
+    guard_steps,
+    seed_files,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox, Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
@@ -73,8 +77,8 @@ class Machine:
         monkeypatch.setattr(guard_steps, "prepared", lambda *_given, **_more: self._guard("guard alone"))
         monkeypatch.setattr(follow_install, "present", self._follow)
         # The files of systemd are those of this machine.
-        monkeypatch.setattr(seeds, "SERVICE_PATH", str(folder / "seed.service"))
-        monkeypatch.setattr(seeds, "_wanted_by", lambda _unit: str(folder / "wants/seed.service"))
+        monkeypatch.setattr(seed_files, "SERVICE_PATH", str(folder / "seed.service"))
+        monkeypatch.setattr(seed_files, "wanted_by", lambda _unit: str(folder / "wants/seed.service"))
 
     root = "/"
 
@@ -128,7 +132,7 @@ class Machine:
     @property
     def is_sown(self) -> bool:
         """Whether the seed is still there."""
-        return Path(seeds.folder(self.config_dir)).exists()
+        return Path(seed_files.folder(self.config_dir)).exists()
 
     def report(self) -> Report:
         """Return what the guard will report."""
@@ -336,14 +340,14 @@ print(guard_install.place(guard_install.program()))"""
 
 def test_the_service_is_ordered_before_the_kubelet_and_wanted_by_it() -> None:
     found = {entry.path: entry for entry in seeds.entries("/x", "k3s.service", SEED)}
-    service = (found[seeds.SERVICE_PATH].data or b"").decode()
+    service = (found[seed_files.SERVICE_PATH].data or b"").decode()
     assert "\nBefore=k3s.service\n" in service and "\nConditionPathExists=/x/seed/seed.json\n" in service
     # The image may have the seed of another group, which user data replace.
     assert "\nAfter=cloud-init.service cloud-init-network.service\n" in service
     # A kubelet that cannot start yet is started again and again.
     assert "\nStartLimitIntervalSec=0\n" in service.partition("[Service]")[0]
-    link = found[f"/etc/systemd/system/k3s.service.wants/{seeds.SERVICE}"]
-    assert link.link == seeds.SERVICE_PATH
+    link = found[f"/etc/systemd/system/k3s.service.wants/{seed_files.SERVICE}"]
+    assert link.link == seed_files.SERVICE_PATH
     # What it writes about itself is where a provider shows it.
     assert "\nStandardError=journal+console\n" in service
 
@@ -360,6 +364,6 @@ def test_a_unit_without_an_ending_and_a_folder_with_a_slash_are_what_they_are_el
 def test_what_is_no_seed(tmp_path: Path, text: str, wrong: str) -> None:
     write(seeds.entries(str(tmp_path), "kubelet.service", SEED, with_program=False))
     assert seeds.read(str(tmp_path)) == SEED
-    Path(seeds.content(str(tmp_path))).write_text(text)
+    Path(seed_files.content(str(tmp_path))).write_text(text)
     with pytest.raises(ValueError, match=wrong):
         seeds.read(str(tmp_path))
