@@ -30,6 +30,11 @@ def wanted_by(unit: str) -> str:
     return f"/etc/systemd/system/{unit}.wants/{SERVICE}"
 
 
+def waits(config_dir: str) -> bool:
+    """Return whether a machine has a seed that was not used yet."""
+    return os.path.lexists(content(config_dir))
+
+
 def remove(config_dir: str, unit: str, run: Run) -> None:
     """Remove the files of a seed, first what lets it begin again. Raises FileError."""
     files.remove(content(config_dir))

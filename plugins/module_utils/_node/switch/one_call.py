@@ -15,7 +15,7 @@ from typing import Any, Iterator, Mapping, Sequence
 from ..follow import follow_install
 from ..host import preflight
 from ..host.preflight_decisions import Terms
-from ..install import guard_steps, restarts
+from ..install import guard_steps, restarts, seed_files
 from ..store import installed
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
@@ -84,6 +84,8 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
         return _refused(seen)
     folder, own = _folder(seen), None
     steps = []
+    if not options.get("first_start"):
+        steps.append(_without_seed(options, pretend, unit))
     if not seen["reads_store"]:
         # The guard's drop-in makes the kubelet read the store, which must have its local configuration by then. Once
         # the kubelet reads the store, the switch also stores the configuration.
@@ -159,12 +161,23 @@ def reset(options: Options, pretend: bool, unit: Unit) -> Result:
     seen = _seen(options, unit, None, ())
     if seen["reasons"]:
         return _refused(seen)
+    seed = _without_seed(options, pretend, unit)
     with step("updating the guard"):
         guard = guard_steps.updated(options["config_dir"], unit, pretend)
     with step("switching to the local configuration"):
         own = dropin_folder.installed(options["config_dir"]) or seen["kubelet"]["local_config"]
         result = checkpoint_module.apply(options, pretend, _found(seen, guard, own, standing))
-    return _combined(result, seen, [guard])
+    return _combined(result, seen, [seed, guard])
+
+
+def _without_seed(options: Options, pretend: bool, unit: Unit) -> Result:
+    """Remove a seed that waits for a start of the kubelet: the restart of this change would be that start."""
+    config_dir = options["config_dir"]
+    waits = seed_files.waits(config_dir)
+    if waits and not pretend:
+        with step("removing the seed"):
+            seed_files.remove(config_dir, unit.name, unit.run)
+    return {"changed": waits}
 
 
 def removed(options: Options, pretend: bool, unit: Unit) -> Result:
@@ -186,6 +199,7 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
         is_reset = quietly(store.running) in (None, store.target(None))
         if not is_reset and not pretend:
             raise StoreError(f"{store.active} leads to another configuration: reset the node first")
+    seed = _without_seed(options, pretend, unit)
     with step("removing the guard"):
         keep_follower = bool(options.get("keep_follower"))
         gone = guard_steps.removed(config_dir, unit, _HEALTHY_SECONDS, pretend, state_files, keep_follower)
@@ -194,7 +208,7 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
         result = checkpoint_module.apply({**options, "state": "removed" if is_reset else "reset"}, pretend)
     return {
         **result,
-        "changed": gone["changed"] or result["changed"],
+        "changed": seed["changed"] or gone["changed"] or result["changed"],
         "diff": [*gone["diff"], result["diff"]],
         "warnings": [*gone["warnings"], *result["warnings"]],
     }

@@ -20,6 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install im
     guard_install,
     guard_steps,
     restarts,
+    seed_files,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter, textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
@@ -331,3 +332,19 @@ def test_an_update_keeps_or_sets_the_folder_of_the_metrics(
     done = guard_steps.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), False, given)
     assert done["warnings"] == [] and written == [{**SETTINGS, **wanted}]
     assert left() == ({has: "old" if has == had else "# H"} if has else {})
+
+
+@pytest.mark.parametrize("others", [[], ["other.service"]])
+def test_a_seed_goes_with_its_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: list[str]) -> None:
+    """The folder in which other units may be wanted stays for these."""
+    unit, service, wants = FakeUnit(), tmp_path / "seed.service", tmp_path / "wants"
+    monkeypatch.setattr(seed_files, "SERVICE_PATH", str(service))
+    monkeypatch.setattr(seed_files, "wanted_by", lambda name: str(wants / f"{name}-seed"))
+    waiting = Path(seed_files.content(str(tmp_path)))
+    for path in (waiting, service, wants / "kubelet.service-seed", *(wants / name for name in others)):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    assert seed_files.waits(str(tmp_path))
+    seed_files.remove(str(tmp_path), unit.name, t.cast("t.Any", unit.run))
+    assert not seed_files.waits(str(tmp_path)) and not service.exists() and unit.seen == ["daemon-reload"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == (["other.service", "wants"] if others else [])

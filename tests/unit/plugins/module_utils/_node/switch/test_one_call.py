@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps, restarts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps, restarts, seed_files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import (
     checkpoint_module,
@@ -260,6 +260,26 @@ def test_a_reset_of_a_node_without_a_store(node: Node) -> None:
     assert node.steps == ["look", "remove", "removed"] and node.asked[-1][:4] == (None, True, [], "switch")
     assert node.given["remove"][-2] == ["/s"], "no trial has moved them"
     assert not Path(node.store.config_dir).exists()
+
+
+@pytest.mark.parametrize("state", ["assigned", "reset", "removed"])
+@pytest.mark.parametrize("pretend", [False, True])
+def test_a_seed_that_waits_is_removed_before_the_restart(
+    node: Node, monkeypatch: pytest.MonkeyPatch, state: str, pretend: bool
+) -> None:
+    """Else it would be planted with that restart, or with the next one after a reset."""
+    monkeypatch.setattr(seed_files, "SERVICE_PATH", str(node.folder / "seed.service"))
+    monkeypatch.setattr(seed_files, "wanted_by", lambda _unit: str(node.folder / "wants/seed.service"))
+    waiting = Path(seed_files.content(node.store.config_dir))
+    waiting.parent.mkdir(parents=True)
+    waiting.write_text("{}")
+    node.found["reasons"] = ["it is another machine"]
+    if state != "removed":
+        node.call(state, pretend)
+        assert waiting.exists(), "a refusal changes nothing"
+    node.found["reasons"] = []
+    assert node.call(state, pretend)["changed"]
+    assert waiting.parent.exists() == pretend
 
 
 def test_the_end_of_a_reset_in_check_mode(guarded: Node) -> None:
