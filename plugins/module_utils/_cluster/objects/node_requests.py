@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node objects as the API server has them: read in one LIST or one by one; those that are gone or were replaced."""
+"""Node objects as the API server has them: read in LISTs or one by one, or watched; those that are gone or replaced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .nodes import Node, trim
 
 # Nodes in a page, at most: few enough that full Node objects (20 KB each) are cheap to parse.
 _PAGE = 250
-# Nodes that are read again one by one. A watch sends the changes of all nodes, in a request of a second at least.
+# So few nodes are read again, not watched: a watch sends the changes of all nodes.
 _FEW = 8
 _NODES = "/api/v1/nodes"
 # Characters of names in a label selector, as a URL has them: proxies take URLs of 8 KB.
