@@ -245,8 +245,11 @@ def test_why_the_guard_gets_no_answer(
 def test_the_api_server_is_reached_as_by_the_running_kubelet(kubelet: list[str]) -> None:
     """A drop-in of its unit may name a proxy."""
     environ = {**os.environ, "HTTPS_PROXY": "proxy:3128"}
-    with subprocess.Popen(["sleep", "60"], env=environ) as running:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["sh", "-c", "echo; read _"], env=environ, stdin=pipe, stdout=pipe) as running:
         try:
+            # Linux shows the environment of a process only some time after its start.
+            assert running.stdout and running.stdout.readline()
             assert status_reporter.api_of(kubelet, running.pid).environ == environ
         finally:
             running.kill()
