@@ -137,6 +137,12 @@ class PlayedCluster(PlayedKubelets, Cluster):
         """Return the nodes that are cordoned."""
         return {name for name, node in self.nodes.items() if node["spec"].get("unschedulable")}
 
+    def rename_host(self, name: str) -> None:
+        """Give a Node a host whose name is not that of the Node."""
+        node = self.nodes[name]
+        node["metadata"]["labels"]["kubernetes.io/hostname"] = "another"
+        self.nodes[name] = node
+
     def ready(self, name: str, status: str) -> None:
         """Set the condition Ready of a Node."""
         (condition,) = (one for one in self.nodes[name]["status"]["conditions"] if one["type"] == "Ready")

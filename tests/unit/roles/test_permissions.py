@@ -18,7 +18,7 @@ from tests.support.api import objects
 from tests.support.plays.ansible import Ansible, Run
 from tests.support.plays.permissions import PLAYBOOKS, USER, Objects, Permission, manifest, permissions, used, without
 
-NODES, OTHERS, TARGET = ("n1", "n2"), 60, "config-target"
+NODES, TARGET = ("n1", "n2"), "config-target"
 LEASES = "coordination.k8s.io"
 # A run without faults does not need it: a GET shows whether a request without an answer created the Lease.
 AFTER_A_LOST_ANSWER = Permission("get", "leases", LEASES, "kube-system")
@@ -57,9 +57,8 @@ def given_for(playbook: str) -> Objects:
 
 
 def populate(fleet: PlayedCluster) -> None:
-    """Add what makes a large cluster, a ConfigMap to roll back to and one that no node uses."""
-    for number in range(OTHERS):
-        fleet.add(f"a{number}")
+    """Add a ConfigMap to roll back to and one that no node uses; let a node not be named as its host."""
+    fleet.rename_host(NODES[0])
     for name, pods in ((TARGET, 70), ("livenodes-kubelet-0123456789", 60)):
         fleet.configmaps[name] = objects.configmap(name, json.dumps({**fleet.local, "maxPods": pods}))
 
