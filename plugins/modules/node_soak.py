@@ -10,8 +10,8 @@ short_description: Watch changed nodes for some time, verify them again, and fin
 version_added: 1.0.0
 author: livenodes.kubelet contributors (@livenodes)
 description:
-  - Watches nodes for some time after their verification, and verifies them again at the end. Each poll is one LIST of
-    these nodes.
+  - Watches nodes for some time after their verification, and verifies them again at the end. Each poll is one watch,
+    or one LIST of at most 8 nodes.
   - A node passes when its kubelet's process has not changed during the soak, its healthz answers three times in a row,
     and the live configuration is the one assigned to the node. The Node must also be Ready with a heartbeat since the
     start of the soak.

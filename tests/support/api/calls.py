@@ -40,7 +40,7 @@ class InProcess(Session):
 
     def lines(self, path: str, query: t.Sequence[tuple[str, t.Any]], quiet: float) -> t.Iterator[bytes]:
         """Yield the lines of one answer."""
-        yield from self._send("GET", path, query, None, {}, None).split(b"\n")[:-1]
+        yield from filter(None, self._send("GET", path, query, None, {}, None).split(b"\n"))
 
     def server_time(self) -> float:
         """Return the time of the API server's clock; no request."""

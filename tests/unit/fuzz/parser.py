@@ -27,7 +27,7 @@ class Answering(Session):
     def __init__(self, value: t.Any) -> None:  # pylint: disable=super-init-not-called  # that connects
         self.value = value
         self.seen: dict[str, t.Any] = {}
-        self.nodes_listed, self.nodes_revision = 0, None
+        self.nodes_revision = None
 
     def request(self, *_words: t.Any, **_options: t.Any) -> t.Any:
         return self.value

@@ -238,7 +238,11 @@ class Source:
             try:
                 self.look()
                 while not stopped.is_set():
+                    began = time.monotonic()
                     self.watch(random.randint(*WATCH_SECONDS))
+                    if time.monotonic() - began < PAUSE_SECONDS[1]:
+                        # A proxy may end each watch at once.
+                        stopped.wait(random.uniform(*PAUSE_SECONDS))
             except ApiError as error:
                 if not error.transient:
                     raise

@@ -278,6 +278,8 @@ class Session:
             for part in self._parts(parts):
                 *whole, rest = (rest + part).split(b"\n")
                 yield from whole
+            if rest:
+                yield rest
         finally:
             answer.close()
 

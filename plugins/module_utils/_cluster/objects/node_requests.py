@@ -24,7 +24,7 @@ _FEW = 8
 _NODES = "/api/v1/nodes"
 # Characters of names in a label selector, as a URL has them: proxies take URLs of 8 KB.
 _SELECTOR = 6000
-# For more selectors than this, the API server would go through all nodes more often than for a LIST of all.
+# With each selector, the API server goes through all nodes. For more than so many, all nodes are listed.
 _MOST_SELECTORS = 4
 # Kubelets put the name of their host there, which is that of the Node almost everywhere.
 _HOSTNAME = "kubernetes.io/hostname"
@@ -68,14 +68,20 @@ def find(session: Session, names: t.Collection[str]) -> dict[str, Node]:
 
 
 def _listed(session: Session, names: t.Collection[str] | None, selectors: t.Sequence[str] = ()) -> dict[str, Node]:
-    if names is None:
-        return _selected(session, None, selectors)
-    if len(names) == 1:
-        found = _selected(session, next(iter(names)), selectors)
-    elif selectors:
-        found = _selected(session, None, selectors)
-    else:
-        found = _named(session, names)
+    since = session.nodes_revision
+    try:
+        if names is None:
+            return _selected(session, None, selectors)
+        if len(names) == 1:
+            found = _selected(session, next(iter(names)), selectors)
+        elif selectors:
+            found = _selected(session, None, selectors)
+        else:
+            found = _named(session, names)
+    except ApiError:
+        # A watch must not begin after what was never returned.
+        session.nodes_revision = since
+        raise
     return {name: found[name] for name in names if name in found}
 
 
@@ -178,9 +184,9 @@ def changed(
 ) -> tuple[dict[str, Node], dict[str, node_row.Row]]:
     """Wait for some seconds, then return as `find_known` those of the nodes that have changed since the last read.
 
-    One watch of all nodes, of whole seconds. It ends early once all of the nodes have `answered` in it, or are gone.
-    It is one read for each of few nodes, and for all nodes that the user may not watch; these may be unchanged. A watch
-    that breaks off is followed by a read after the seconds. Raises ApiError.
+    One watch of all nodes, of whole seconds. It ends early once all of the nodes have `answered` in it, or are gone;
+    not with 0 seconds, which is the last look. For few nodes, and for a user who may not watch nodes, it is one read;
+    these may be unchanged. A watch that ends too early is followed by a read after the seconds. Raises ApiError.
     """
     if len(uids) <= _FEW or not session.nodes_revision:
         time.sleep(seconds)
@@ -190,12 +196,12 @@ def changed(
     last: dict[str, Node | None] = {}
     waiting, broken = set(uids), False
     try:
-        for name, node in _changes(session, uids, whole):
+        for name, node in _changes(session, uids, whole, end):
             last[name] = node
             waiting.add(name)
             if node is None or answered(node):
                 waiting.remove(name)
-            if not waiting:
+            if seconds and not waiting:
                 break
     except ApiError as error:
         if error.status in _UNWATCHED:
@@ -203,23 +209,30 @@ def changed(
         elif not error.transient:
             raise
         broken = True
-    if waiting:
-        # A watch may also end at once.
-        time.sleep(max(0.0, end - time.monotonic()))
+    left = end - time.monotonic()
+    if waiting and left > 0:
+        # An API server would have gone on.
+        broken = True
+        time.sleep(left)
     if broken and not last:
         return find_known(session, uids)
     found = {name: node for name, node in last.items() if node is not None}
     return _as_known(session, {name: uids[name] for name in last}, found)
 
 
-def _changes(session: Session, uids: t.Container[str], seconds: int) -> t.Iterator[tuple[str, Node | None]]:
-    """Yield each change of these nodes since the last read, None for a node that was deleted (one watch)."""
+def _changes(session: Session, uids: t.Container[str], seconds: int, end: float) -> t.Iterator[tuple[str, Node | None]]:
+    """Yield each change of these nodes since the last read, None for a node that was deleted (one watch).
+
+    A server that goes on after the seconds is left a second after `end`, by the monotonic clock.
+    """
     query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", session.nodes_revision)]
     for kind, item in events(session, [*query, ("timeoutSeconds", seconds)], session.timeout):
         meta = item["metadata"]
         session.nodes_revision = meta["resourceVersion"]
         if meta.get("name") in uids:
             yield meta["name"], None if kind == "DELETED" else trim(item)
+        if time.monotonic() > end + 1:
+            return
 
 
 def events(
@@ -234,11 +247,14 @@ def events(
         try:
             event = json.loads(line)
             kind, item = event["type"], event["object"]
-        except (ValueError, TypeError, KeyError) as error:
+            if kind != "ERROR":
+                str(item["metadata"]["resourceVersion"])
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             why = f"{session.host} sent what is no event of a watch of Nodes ({error!r})"
             raise ApiError(0, why, transient=True) from error
         if kind == "ERROR":
-            raise ApiError(410, f"{session.host} ended a watch of Nodes: {item.get('message')}", transient=True)
+            reason = item.get("message") if isinstance(item, dict) else item
+            raise ApiError(410, f"{session.host} ended a watch of Nodes: {reason}", transient=True)
         yield kind, item
 
 

@@ -113,9 +113,10 @@ def _others(
         if not ordered:
             raise unread from error
         return {}, unread.result["nodes"]
-    if ordered:
-        # Their followers may have answered before this read.
-        session.nodes_revision = since
+    finally:
+        if ordered:
+            # Their followers may have answered before this read.
+            session.nodes_revision = since
     return found, {name: row.shown() for name, row in lost.items()}
 
 

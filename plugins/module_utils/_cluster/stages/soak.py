@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stage soak: watches verified nodes, verifies them again at the end, and checks that the change disrupted no pod.
 
-Each poll is one LIST of the nodes. Processes and pods are checked every LOOK seconds and at the end; live
-configurations, healthz and heartbeats only at the end.
+Each poll is one watch, or one LIST of at most 8 nodes. Processes and pods are checked every LOOK seconds and at the
+end; live configurations, healthz and heartbeats only at the end.
 """
 
 from __future__ import annotations
@@ -287,9 +287,9 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     """Watch nodes and return a row for each.
 
     Takes `seconds`: longer until every pod that was Ready is Ready again (at most `pods_timeout`), shorter if all nodes
-    have failed. Requests: one LIST for each poll; for each node at the start, every LOOK seconds and at the end one GET
-    and, if it had pods, one LIST, and one watch of a second if more of them were deleted; at the end one GET of
-    configz, _ROUNDS of healthz, and one LIST of Leases.
+    have failed. Requests: one watch or LIST for each poll; for each node at the start, every LOOK seconds and at the
+    end one GET and, if it had pods, one LIST, and one watch of a second if more of them were deleted; at the end one
+    GET of configz, _ROUNDS of healthz, and one LIST of Leases.
 
     Raises NodesFailed, which names every node that is no longer as verified, and why, and LeaseLost.
     """

@@ -5,7 +5,8 @@
 
 Also the call of the module node_config_source, which assigns, waits on request, or only verifies.
 
-Each poll is one LIST of the nodes. The live configuration of a node is read once its status shows the source as active.
+Each poll is one watch, or one LIST of at most 8 nodes. The live configuration of a node is read once its status shows
+the source as active.
 """
 
 from __future__ import annotations

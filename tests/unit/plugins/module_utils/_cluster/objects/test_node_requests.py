@@ -123,12 +123,22 @@ def watch(answer: t.Any) -> Call:
     return Call("GET", NODES, answer, query)
 
 
-def changed(*calls: Call, names: t.Sequence[str] = NAMES) -> tuple[dict[str, str], list[str], str | None]:
-    """Return the revisions of the nodes that have changed, those that are gone, and where the next watch begins."""
+def changed(*calls: Call, seconds: float = 2, clock: Clock | None = None) -> tuple[dict[str, str], list[str], str]:
+    """Return the revisions of the nodes that have changed, those that are gone, and where the next watch begins.
+
+    With a clock, the watch lasts two seconds.
+    """
+
+    def lines(*given: t.Any) -> t.Iterator[bytes]:
+        yield from Calls.lines(session, *given)
+        if clock:
+            clock.now += 2
+
     with Calls(*calls) as session:
         session.nodes_revision = "3"
-        found, lost = node_requests.changed(session, dict.fromkeys(names, ""), 2, is_done)
-    return {name: one.resource_version for name, one in found.items()}, list(lost), session.nodes_revision
+        session.lines = lines  # type: ignore[method-assign]
+        found, lost = node_requests.changed(session, dict.fromkeys(NAMES, ""), seconds, is_done)
+    return {name: one.resource_version for name, one in found.items()}, list(lost), str(session.nodes_revision)
 
 
 @pytest.mark.parametrize(
@@ -147,20 +157,25 @@ def changed(*calls: Call, names: t.Sequence[str] = NAMES) -> tuple[dict[str, str
 def test_the_last_state_of_each_node_that_changed(
     clock: Clock, events: list[bytes], found: dict[str, str], gone: list[str], revision: str
 ) -> None:
-    """The next watch goes on where this one ended. It lasts as long as was asked for, also if a proxy ends it."""
-    assert changed(watch(b"".join(events))) == (found, gone, revision)
-    assert clock.slept == [2]
+    """The next watch goes on where this one ended."""
+    assert changed(watch(b"".join(events)), clock=clock) == (found, gone, revision)
+    assert clock.slept == []
 
 
 def test_a_watch_ends_once_all_have_answered(clock: Clock) -> None:
     """What comes later is in the next one."""
     later = _event("MODIFIED", "n1", "9")
-    assert changed(watch(b"".join([*DONE[:-1], _event("DELETED", "n8", "8"), later]))) == (
-        dict.fromkeys(NAMES[:-1], "4"),
-        ["n8"],
-        "8",
-    )
-    assert clock.slept == []
+    answers = watch(b"".join([*DONE[:-1], _event("DELETED", "n8", "8"), later]))
+    assert changed(answers, clock=clock) == (dict.fromkeys(NAMES[:-1], "4"), ["n8"], "8")
+    assert clock.now == 1000
+
+
+def test_the_last_look_reads_to_the_end(clock: Clock) -> None:
+    """A node that failed after it had answered must not pass."""
+    failed = _event("MODIFIED", "n1", "9")
+    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", "3"), ("timeoutSeconds", 1)]
+    last = Call("GET", NODES, b"".join([*DONE, failed]), query)
+    assert changed(last, seconds=0, clock=clock)[0] == {**dict.fromkeys(NAMES, "4"), "n1": "9"}
 
 
 def test_a_node_that_takes_its_answer_back_is_waited_for(clock: Clock) -> None:
@@ -169,17 +184,36 @@ def test_a_node_that_takes_its_answer_back_is_waited_for(clock: Clock) -> None:
     assert clock.slept == [2]
 
 
+def test_a_server_that_goes_on_is_left(clock: Clock) -> None:
+    """It may ignore how long a watch should take."""
+
+    def lines(*_given: t.Any) -> t.Iterator[bytes]:
+        for _second in range(60):
+            clock.now += 1
+            yield BOOKMARK
+
+    with Calls() as session:
+        session.nodes_revision = "3"
+        session.lines = lines  # type: ignore[method-assign]
+        assert node_requests.changed(session, dict.fromkeys(NAMES, ""), 2, is_done) == ({}, {})
+    assert clock.now == 1004
+
+
 @pytest.mark.parametrize(
     ("answer", "revision"),
     [
-        (ApiError(403, "no", "Forbidden"), None),
+        (ApiError(403, "no", "Forbidden"), "None"),
         (ApiError(410, "too old", "Expired"), "8"),
         (b'{"type": "ERROR", "object": {"code": 410, "message": "too old"}}\n', "8"),
+        (b'{"type": "ERROR", "object": null}\n', "8"),
         (ApiError(0, "away", transient=True), "8"),
-        (b"<html>\n", "8"),
+        (b"<html>", "8"),
+        (b"", "8"),
+        (b'{"type": "MODIFIED", "object": {}}\n', "8"),
+        (b'{"type": "BOOKMARK", "object": {"metadata": {}}}\n', "8"),
     ],
 )
-def test_a_watch_that_fails_is_followed_by_a_read(clock: Clock, answer: t.Any, revision: str | None) -> None:
+def test_a_watch_that_fails_is_followed_by_a_read(clock: Clock, answer: t.Any, revision: str) -> None:
     read = {**listed(NAMES), "metadata": {"resourceVersion": "8"}}
     assert changed(watch(answer), Call("GET", NODES, read, by_name(*NAMES))) == (
         dict.fromkeys(NAMES, "1"),
@@ -198,6 +232,25 @@ def test_a_watch_that_breaks_off_is_no_failure(clock: Clock) -> None:
 def test_a_refusal_of_another_kind_is_not_repeated() -> None:
     with pytest.raises(ApiError, match="who are you"):
         changed(watch(ApiError(401, "who are you")))
+
+
+def test_a_read_that_fails_half_way_hides_no_change() -> None:
+    """The next watch begins where the last read that was returned had begun."""
+    first = {**listed(["n0"]), "metadata": {"resourceVersion": "5"}}
+    away = Call("GET", f"{NODES}/n1", ApiError(503, "away", transient=True))
+    with Calls(Call("GET", NODES, first, by_name("n0", "n1")), away) as session:
+        session.nodes_revision = "3"
+        with pytest.raises(ApiError, match="away"):
+            node_requests.find(session, ["n0", "n1"])
+    assert session.nodes_revision == "3"
+
+
+def test_few_nodes_are_read_again(clock: Clock) -> None:
+    names = NAMES[:8]
+    with Calls(Call("GET", NODES, listed(names), by_name(*names))) as session:
+        session.nodes_revision = "3"
+        assert [*node_requests.changed(session, dict.fromkeys(names, ""), 1.5, is_done)[0]] == names
+    assert clock.slept == [1.5]
 
 
 @pytest.mark.parametrize(

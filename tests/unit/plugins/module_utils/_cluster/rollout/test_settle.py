@@ -250,7 +250,13 @@ def test_many_nodes_are_confirmed_with_one_request_each_and_one_for_each_second(
     ]
     looks = (
         watch(event("MODIFIED", "n1", judged=""), since="5"),
-        watch(*(event("MODIFIED", name) for name in names[:-1]), event("DELETED", "n8"), since="7"),
+        # Each node changes before it answers, and the watch ends with the last answer.
+        watch(
+            event("DELETED", "n8"),
+            *(event("MODIFIED", name, judged="") for name in names[:-1]),
+            *(event("MODIFIED", name) for name in names[:-1]),
+            since="7",
+        ),
     )
     asked = options(state="settled", wait_timeout=60, wait_sleep=1, verdicts=dict.fromkeys(names, ""))
     reads = [Call("GET", NODES, start, by_name(*names))]
@@ -267,3 +273,19 @@ def test_many_nodes_are_confirmed_with_one_request_each_and_one_for_each_second(
         settle.settle(session, asked, False)
     states = {name: row["state"] for name, row in failed.value.result["nodes"].items()}
     assert states == {**dict.fromkeys(names, "confirmed"), "n8": "gone"}
+    assert clock.slept == [1]
+
+
+def test_a_failed_read_of_the_others_hides_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those with an order may have answered before it."""
+
+    def half(session: Calls, _uids: t.Any) -> t.NoReturn:
+        session.nodes_revision = "9"
+        raise OUTAGE
+
+    monkeypatch.setattr(settle.node_requests, "find_known", half)
+    with Calls() as session:
+        session.nodes_revision = "5"
+        keeper = settle.Keeper(session, None)
+        assert settle._others(session, keeper, ["n2"], {"n1"})[1]["n2"]["ok"] is False
+        assert session.nodes_revision == "5"

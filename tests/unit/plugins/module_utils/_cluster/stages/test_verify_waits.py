@@ -47,7 +47,8 @@ def watched(clock: Clock, api: Direct, turns: t.Mapping[int, t.Sequence[str]]) -
         now = clock.now
         clock.sleep(1)
         names = [name for second, given in turns.items() if now < began + second <= clock.now for name in given]
-        return "".join(json.dumps({"type": "MODIFIED", "object": done(name)}) + "\n" for name in names)
+        changes = [one for name in names for one in (waiting(name), done(name))]
+        return "".join(json.dumps({"type": "MODIFIED", "object": one}) + "\n" for one in changes)
 
     api.answers[f"WATCH {NODES}*"] = events
 
