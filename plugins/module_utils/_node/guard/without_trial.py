@@ -129,18 +129,22 @@ class WithoutTrial:
             return False
         ended = f"the kubelet ended {progress.failures} times with a configuration that never became last-known-good"
         reason = ended + decide.logged_last(facts.words)
-        self.host.attempt(lambda: statefiles.restore(self._state_files_before(source)))
+        state_files = self._state_files_before(source)
+        if quietly(self.store.assigned) == source:
+            self.host.attempt(lambda: self.store.revert(reason))
+        self.host.attempt(lambda: self.store.point(self.store.target(good)))
+        if self.host.running() == active:
+            # A full disk has no room for another link. What stays needs its state files.
+            return False
+        self.host.attempt(lambda: statefiles.restore(state_files))
         # Its copies are those of what is left now.
         self.host.attempt(self.copies.remove)
         if source:
             self.host.attempt(lambda: self.store.forget(source))
-        if quietly(self.store.assigned) == source:
-            self.host.attempt(lambda: self.store.revert(reason))
-        self.host.attempt(lambda: self.store.point(self.store.target(good)))
         former = "last-known-good" if good else "the local configuration"
         event = status_annotation.restarting(self.host.active_source())
         self.host.queue_report(f"reverted to {former}", error=reason, event=event)
-        return self.host.running() != active
+        return True
 
     def _state_files_before(self, source: Source | None) -> Sequence[Any]:
         """Return the state files from before the trial of a source that a later trial has replaced."""

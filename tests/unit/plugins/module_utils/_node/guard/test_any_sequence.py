@@ -146,6 +146,16 @@ PINNED: dict[str, Steps] = {
         ("tear", {"name": "store/trial", "half": False}),
         ("fault", {"fault": errno.ENOSPC}),
     ],
+    "what never became last-known-good is killed again and again, and cannot be left on a full disk": [
+        ("begin", {"seed": 17848, "behavior": "good"}),
+        ("fault", {"fault": "api"}),
+        ("roll_out", {"behavior": "good", "policy": "static", "cut": None}),
+        ("roll_out", {"behavior": "dies", "policy": "none", "cut": 75}),
+        ("fault", {"fault": errno.ENOSPC}),
+        ("systemd_is_silent", {"looks": 5, "killed": True}),
+        ("crash", {"after": 25, "power_cut": True, "seconds": 15.0}),
+        ("systemd_is_silent", {"looks": 4, "killed": True}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),
