@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
 
-LANDED = "a3350825dcecf9fe998da38438317240bc2b6d3a"
+LANDED = "dfdcc627bf3bab86659eb9cc4bd8e6cea5f40a7e"
 """The commit that nodes in use may still have the code of. To raise it, write the full hash of a later commit here."""
 PACKAGE = "livenodes_kubelet_landed"
 

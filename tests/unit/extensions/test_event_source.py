@@ -216,6 +216,24 @@ def test_a_watch_over_http_sees_each_change_once() -> None:
     assert [event["type"] for event in seen] == ["confirmed", "reverted"]
 
 
+def test_a_proxy_that_ends_each_watch_at_once_is_not_asked_again_at_once() -> None:
+    """The source pauses by chance, as after a failure."""
+    run = Run(Direct(node("n1")))
+    watches: list[int] = []
+    pauses: list[float] = []
+
+    class Stopped:
+        def is_set(self) -> bool:
+            return len(pauses) == 3
+
+        def wait(self, seconds: float) -> None:
+            pauses.append(seconds)
+
+    run.source.watch = watches.append
+    run.source.run(Stopped())
+    assert len(watches) == 3 and all(1 <= seconds <= 20 for seconds in pauses)
+
+
 def test_main_fills_the_queue_and_ends_with_the_error() -> None:
     """As ansible-rulebook calls it. A user who may not list Nodes ends it, with the permission that is missing."""
 
