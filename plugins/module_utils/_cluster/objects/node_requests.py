@@ -214,7 +214,8 @@ def changed(
         # An API server would have gone on.
         broken = True
         time.sleep(left)
-    if broken and not last:
+    is_last_look = not seconds
+    if broken and (is_last_look or not last):
         return find_known(session, uids)
     found = {name: node for name, node in last.items() if node is not None}
     return _as_known(session, {name: uids[name] for name in last}, found)

@@ -176,6 +176,9 @@ def test_the_last_look_reads_to_the_end(clock: Clock) -> None:
     query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", "3"), ("timeoutSeconds", 1)]
     last = Call("GET", NODES, b"".join([*DONE, failed]), query)
     assert changed(last, seconds=0, clock=clock)[0] == {**dict.fromkeys(NAMES, "4"), "n1": "9"}
+    broken = Call("GET", NODES, b"".join([*DONE, b"<html>"]), query)
+    read = Call("GET", NODES, listed(NAMES), by_name(*NAMES))
+    assert changed(broken, read, seconds=0, clock=clock)[0] == dict.fromkeys(NAMES, "1")
 
 
 def test_a_node_that_takes_its_answer_back_is_waited_for(clock: Clock) -> None:
