@@ -196,7 +196,7 @@ def changed(
     last: dict[str, Node | None] = {}
     waiting, broken = set(uids), False
     try:
-        for name, node in _changes(session, uids, whole, end):
+        for name, node in _changes(session, uids, whole):
             last[name] = node
             waiting.add(name)
             if node is None or answered(node):
@@ -221,18 +221,19 @@ def changed(
     return _as_known(session, {name: uids[name] for name in last}, found)
 
 
-def _changes(session: Session, uids: t.Container[str], seconds: int, end: float) -> t.Iterator[tuple[str, Node | None]]:
+def _changes(session: Session, uids: t.Container[str], seconds: int) -> t.Iterator[tuple[str, Node | None]]:
     """Yield each change of these nodes since the last read, None for a node that was deleted (one watch).
 
-    A server that goes on after the seconds is left a second after `end`, by the monotonic clock.
+    A server that goes on after the seconds is left a second later.
     """
+    late = time.monotonic() + seconds + 1
     query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", session.nodes_revision)]
     for kind, item in events(session, [*query, ("timeoutSeconds", seconds)], session.timeout):
         meta = item["metadata"]
         session.nodes_revision = meta["resourceVersion"]
         if meta.get("name") in uids:
             yield meta["name"], None if kind == "DELETED" else trim(item)
-        if time.monotonic() > end + 1:
+        if time.monotonic() > late:
             return
 
 
@@ -249,6 +250,7 @@ def events(
             event = json.loads(line)
             kind, item = event["type"], event["object"]
             if kind != "ERROR":
+                # A bookmark has nothing else.
                 str(item["metadata"]["resourceVersion"])
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             why = f"{session.host} sent what is no event of a watch of Nodes ({error!r})"

@@ -129,14 +129,14 @@ def changed(*calls: Call, seconds: float = 2, clock: Clock | None = None) -> tup
     With a clock, the watch lasts two seconds.
     """
 
-    def lines(*given: t.Any) -> t.Iterator[bytes]:
-        yield from Calls.lines(session, *given)
-        if clock:
-            clock.now += 2
+    class Lasting(Calls):
+        def lines(self, *given: t.Any) -> t.Iterator[bytes]:
+            yield from super().lines(*given)
+            if clock:
+                clock.now += 2
 
-    with Calls(*calls) as session:
+    with Lasting(*calls) as session:
         session.nodes_revision = "3"
-        session.lines = lines  # type: ignore[method-assign]
         found, lost = node_requests.changed(session, dict.fromkeys(NAMES, ""), seconds, is_done)
     return {name: one.resource_version for name, one in found.items()}, list(lost), str(session.nodes_revision)
 
@@ -190,14 +190,14 @@ def test_a_node_that_takes_its_answer_back_is_waited_for(clock: Clock) -> None:
 def test_a_server_that_goes_on_is_left(clock: Clock) -> None:
     """It may ignore how long a watch should take."""
 
-    def lines(*_given: t.Any) -> t.Iterator[bytes]:
-        for _second in range(60):
-            clock.now += 1
-            yield BOOKMARK
+    class Endless(Calls):
+        def lines(self, *_given: t.Any) -> t.Iterator[bytes]:
+            for _second in range(60):
+                clock.now += 1
+                yield BOOKMARK
 
-    with Calls() as session:
+    with Endless() as session:
         session.nodes_revision = "3"
-        session.lines = lines  # type: ignore[method-assign]
         assert node_requests.changed(session, dict.fromkeys(NAMES, ""), 2, is_done) == ({}, {})
     assert clock.now == 1004
 
