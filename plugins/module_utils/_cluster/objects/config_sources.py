@@ -346,13 +346,9 @@ def _forecast(
         changed["noted"] = dataclasses.replace(node.noted, source=source)
     if notes.get(annotation.STATUS, "") is None:
         changed["noted"] = dataclasses.replace(changed["noted"], status=None)
-    if notes.get(annotation.OWN, "") is None:
-        changed["own"] = None
-    if following.FOLLOW in notes:
-        changed["orders"] = following.orders(notes)[0]
     written = {*notes, *(deliveries.of(side).source_at for side in sides)}
-    malformed = {place: fault for place, fault in node.malformed.items() if place not in written}
-    return dataclasses.replace(node, malformed=malformed, **changed)
+    misread = {place: fault for place, fault in node.misread.items() if place not in written}
+    return dataclasses.replace(node, notes={**node.notes, **notes}, misread=misread, **changed)
 
 
 def _places(sides: t.Collection[str]) -> tuple[str, bool]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing as t
 
 from ..._config import delivery as deliveries
@@ -78,8 +79,6 @@ class Node:
     arch: str
     ready_since: str = ""
     """Since when its condition Ready has its current status."""
-    own: dict[str, t.Any] | None = None
-    """The record of its own values (own_values.py), None if there is none."""
     uid: str = ""
     """Another one for a Node that was deleted and created again."""
     machine: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -94,12 +93,42 @@ class Node:
     """How its kubelet reads `native`, and reports."""
     place: str = ""
     """From where its kubelet has its configuration; empty if its form reports no such place."""
-    orders: following.Orders = following.BY_DEFAULT
-    """What its follower is asked for; the defaults without that annotation."""
-    follower: following.Answer | None = None
-    """What its follower reports, None without one."""
-    malformed: dict[str, str] = dataclasses.field(default_factory=dict)
-    """What is malformed and how to repair it, by annotation or field; such values are absent from all other fields."""
+    notes: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
+    """Its annotations. Those that few callers need are decoded for these alone: a batch reads all nodes of its group."""
+    misread: dict[str, str] = dataclasses.field(default_factory=dict)
+    """What is malformed in its sources, its status and its marks, as in `malformed`."""
+
+    @functools.cached_property
+    def _own(self) -> tuple[dict[str, t.Any] | None, dict[str, str]]:
+        return own_values.read(self.notes.get(annotation.OWN))
+
+    @functools.cached_property
+    def _orders(self) -> tuple[following.Orders, str]:
+        return following.orders(self.notes)
+
+    @functools.cached_property
+    def _follower(self) -> tuple[following.Answer | None, str]:
+        return following.answer(self.notes)
+
+    @property
+    def own(self) -> dict[str, t.Any] | None:
+        """The record of its own values (own_values.py), None if there is none."""
+        return self._own[0]
+
+    @property
+    def orders(self) -> following.Orders:
+        """What its follower is asked for; the defaults without that annotation."""
+        return self._orders[0]
+
+    @property
+    def follower(self) -> following.Answer | None:
+        """What its follower reports, None without one."""
+        return self._follower[0]
+
+    @property
+    def malformed(self) -> dict[str, str]:
+        """What is malformed and how to repair it, by annotation or field; such values are absent from all else."""
+        return {**self.misread, **self._own[1], **_faults(self._orders[1], self._follower[1])}
 
     @property
     def roles(self) -> list[str]:
@@ -178,11 +207,11 @@ class Node:
         """What is malformed in its source or status, so that neither shows what it runs; empty if nothing is."""
         if not self.on_node and self.left_over:
             return ""
-        return self.source_fault(self.delivery) or self.malformed.get(deliveries.of(self.delivery).status_at, "")
+        return self.source_fault(self.delivery) or self.misread.get(deliveries.of(self.delivery).status_at, "")
 
     def source_fault(self, delivery: str) -> str:
         """Return what is malformed in its source as one delivery sees it, empty if nothing is."""
-        return self.malformed.get(deliveries.of(delivery).source_at, "")
+        return self.misread.get(deliveries.of(delivery).source_at, "")
 
     def part(self, name: str) -> dict[str, str] | None:
         """Return the reference under `assigned`, `active` or `lastKnownGood` of its status, None for local."""
@@ -240,9 +269,6 @@ def trim(node: dict[str, t.Any]) -> Node:
     form = source_form(minor_of(kubelet_version) or 0)
     records, place = form.records(notes, spec, status)
     noted = deliveries.noted(records.delivery)
-    own, own_fault = own_values.read(notes.get(annotation.OWN))
-    orders, order_fault = following.orders(notes)
-    follower, follower_fault = following.answer(notes)
     found = Node(
         name=meta["name"],
         resource_version=_text(meta, "resourceVersion"),
@@ -269,12 +295,10 @@ def trim(node: dict[str, t.Any]) -> Node:
         machine=annotation.machine(meta, system),
         assigned_to=records.machine,
         capacity=_mapping(status, "capacity"),
-        own=own,
         form=form,
         place=place,
-        orders=orders,
-        follower=follower,
-        malformed={**records.malformed, **own_fault, **_faults(order_fault, follower_fault)},
+        notes=notes,
+        misread=records.malformed,
     )
     if _is_native(found):
         return found.with_delivery(NATIVE)
@@ -304,7 +328,7 @@ def _ready(status: dict[str, t.Any]) -> dict[str, str]:
 
 def _is_native(found: Node) -> bool:
     """Return whether native delivery counts: without our annotations, or with a source and none that can be read."""
-    unread = found.noted.source is None and (found.noted.status is None or annotation.STATUS in found.malformed)
+    unread = found.noted.source is None and (found.noted.status is None or annotation.STATUS in found.misread)
     return found.listening and (found.delivery == NONE or bool(unread and found.native.source))
 
 

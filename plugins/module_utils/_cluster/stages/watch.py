@@ -62,7 +62,7 @@ class Watch:
             self.verdicts[name] = _lost(row)
         for name, node in found.items():
             self.nodes[name] = node.with_delivery(self._wanted[name].delivery)
-            if node.follower and node.follower.facts and name not in self._hosts:
+            if name not in self._hosts and node.follower and node.follower.facts:
                 self._hosts[name] = node.follower.facts
 
     def _uid(self, name: str) -> str:
