@@ -94,7 +94,7 @@ class Node:
     place: str = ""
     """From where its kubelet has its configuration; empty if its form reports no such place."""
     notes: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
-    """Its annotations. Those that few callers need are decoded for these alone: a batch reads all nodes of its group."""
+    """Its annotations. What few callers need of them is decoded for these: a batch reads all nodes of its group."""
     misread: dict[str, str] = dataclasses.field(default_factory=dict)
     """What is malformed in its sources, its status and its marks, as in `malformed`."""
 

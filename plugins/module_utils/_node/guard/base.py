@@ -190,12 +190,32 @@ class Host:
         """Return the source that is active, None for the local configuration, and if that is unknown."""
         return quietly(self.store.active_source)
 
-    def config(self, target: str) -> Mapping[str, Any]:
-        """Return the fields that the kubelet reads, or would read, while `active` leads to a target."""
+    def config(self, target: str, words: Sequence[str] | None = None) -> Mapping[str, Any]:
+        """Return the fields that the kubelet reads, or would read, while `active` leads to a target.
+
+        `words`: its command line, None for that of the settings.
+        """
         path = os.path.join(self.store.config_dir, target, self.settings.key)
         if self.settings.folder:
-            return observe.merged(list(self.settings.argv), self.settings.folder, path)
+            return observe.merged(words or self.settings.argv, self.settings.folder, path)
         return observe.config_of(path)
+
+    def next_words(self, run: command.Run) -> list[str]:
+        """Return the command line of the kubelet's next start, that of the settings if systemd does not show it."""
+        # A guard that only waits does not load this.
+        from ..unit.unit import Unit, UnitError
+
+        try:
+            words = Unit(self.settings.unit, run=run).next_command().argv
+        except UnitError:
+            words = []
+        if not words or self.is_another(words[0]):
+            return list(self.settings.argv)
+        return words
+
+    def is_another(self, program: str) -> bool:
+        """Return whether a program is not the kubelet, but one that starts it."""
+        return bool(self.settings.folder) and not health.is_kubelet(program)
 
     def runtime_socket(self, target: str, trial: Trial | None) -> str:
         """Return the socket of the container runtime that a kubelet with this target of `active` uses."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Sequence
 
 from ..store import installed, kept_files, statefiles
 from ..store.store import Store
@@ -31,6 +31,8 @@ from .without_trial import CALM_AFTER_SECONDS, WithoutTrial
 FAST_SECONDS = 1.0
 CALM_SECONDS = 10.0
 LONGEST_SECONDS = 60.0
+# Systemd answers at once, or the kubelet does not wait for it.
+_LIMIT_SECONDS = 10.0
 
 
 class Observing:
@@ -227,15 +229,24 @@ class Guard:
         """
         if last == self.host.running():
             return
-        argv, config = list(self.host.settings.argv), self.host.config("active")
-        if not config:
-            return
-        given_up, on_trial = set(), False
+        given_up: set[str] = set()
+        on_trial = False
         trial = quietly(self.host.store.trial)
         if trial:
             given_up = {entry["path"] for entry in trial.state_files}
             on_trial = not trial.failed and self.host.leads_to(trial.to)
-        statefiles.fit(kept_files.root_folder(argv), config, argv, given_up, on_trial)
+        unfit = self._unfit(self.host.settings.argv, given_up)
+        if unfit:
+            # Before a file is given up, systemd is asked: the unit may have other flags than when it was last switched.
+            ask = command.until(self.host.run, _LIMIT_SECONDS)
+            unfit = self._unfit(self.host.next_words(ask), given_up)
+        statefiles.fit(unfit, on_trial)
+
+    def _unfit(self, words: Sequence[str], given_up: set[str]) -> list[statefiles.Unfit]:
+        config = self.host.config("active", words)
+        if not config:
+            return []
+        return statefiles.unfit(kept_files.root_folder(words), config, words, given_up)
 
     def _note_start(self, seen: observe.Kubelet | None, fits: bool) -> None:
         """Note what a start reads: what is active after all other steps; and whether the state files fit it."""

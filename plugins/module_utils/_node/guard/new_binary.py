@@ -19,7 +19,7 @@ from ..store.local import OVERRIDE
 from ..store.meta import Source
 from ..store.store_reader import LOCAL_TARGET, quietly
 from ..store.trial import Progress
-from ..system import command, health
+from ..system import command
 from ..system.files import StoreError
 from ..unit import dropin_folder
 from .base import Host
@@ -128,7 +128,8 @@ class NewBinary:
             # The guard was installed just now, and the controller has asked this binary.
             self.host.attempt(partial(self.record.write, now._replace(settled=True)))
             return False
-        argv, local = self._next_argv(now.path, run), quietly(self.store.local)
+        # An upgrade may have changed the unit's files too.
+        argv, local = [now.path, *self.host.next_words(run)[1:]], quietly(self.store.local)
         key = local.key if local else self.settings.key
         choice = self._choose(active, Answers(self.store.config_dir, key, argv, run, self.settings.folder))
         lacks = facts.without(ask_binary.flags_in(argv)) if facts else []
@@ -141,13 +142,9 @@ class NewBinary:
     def _program(self, starts: str) -> str:
         """Return the kubelet's binary: what the unit starts, unless another program does that."""
         known = self.settings.argv[0] if self.settings.argv else ""
-        if known and (not starts or self._is_another(starts)):
+        if known and (not starts or self.host.is_another(starts)):
             return known
         return starts
-
-    def _is_another(self, program: str) -> bool:
-        """Whether another program than the kubelet, which starts it."""
-        return bool(self.settings.folder) and not health.is_kubelet(program)
 
     # Asking, without the lock
 
@@ -192,18 +189,6 @@ class NewBinary:
         if good and self.store.target(good) == target:
             return self.store.graduated_with()
         return ""
-
-    def _next_argv(self, path: str, run: command.Run) -> list[str]:
-        """Return the command line of this start: an upgrade may have changed the unit's files too."""
-        from ..unit.unit import Unit, UnitError
-
-        try:
-            words = Unit(self.settings.unit, run=run).next_command().argv
-        except UnitError:
-            words = list(self.settings.argv)
-        if words and self._is_another(words[0]):
-            words = list(self.settings.argv)
-        return [path, *words[1:]]
 
     def _own(self) -> str:
         """Return the path of the node's own config file."""

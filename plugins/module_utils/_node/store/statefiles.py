@@ -136,29 +136,38 @@ def check_removable(path: str) -> None:
             raise files.FileError.of(path, "remove", error) from error
 
 
-def fit(
-    folder: str,
-    config: Mapping[str, Any],
-    argv: Sequence[str],
-    given_up: Container[str] = (),
-    on_trial: bool = False,
-) -> None:
-    """Replace the state files of another policy than that of a kubelet that is about to start.
+class Unfit(NamedTuple):
+    """A state file that a kubelet does not start with, or that is absent; and the policy of that kubelet."""
 
-    By the spare copy if that is of this policy, also where no file is: a kubelet cannot make one on a full disk. Else
-    the file is removed, and the kubelet makes a new one. A file that fits stays: it may be the only one on a full disk.
-    `folder`: the kubelet's root folder; `config`, `argv`: what it starts with; `given_up`: paths of files that are
-    replaced also if they name no policy; `on_trial`: what starts is on trial, so a copy from before several trials does
-    not belong to it. Raises files.FileError.
+    path: str
+    policy: str
+
+
+def unfit(folder: str, config: Mapping[str, Any], argv: Sequence[str], given_up: Container[str] = ()) -> list[Unfit]:
+    """Return the state files that do not fit a kubelet that is about to start. Raises files.FileError.
+
+    `folder`: the kubelet's root folder; `config`, `argv`: what it starts with; `given_up`: paths of files that do not
+    fit also if they name no policy.
     """
+    found = []
     for manager in MANAGERS:
         path = os.path.join(folder, manager.file)
-        wanted = manager.policy(config, argv)
-        found = files.read(path)
-        written_for = policy(found)
+        wanted, data = manager.policy(config, argv), files.read(path)
+        written_for = policy(data)
         fits = written_for == wanted or (written_for is None and path not in given_up)
-        if found is not None and fits:
-            continue
+        if data is None or not fits:
+            found.append(Unfit(path, wanted))
+    return found
+
+
+def fit(replaced: Iterable[Unfit], on_trial: bool = False) -> None:
+    """Replace state files by a spare copy of the wanted policy: on a full disk a kubelet cannot make one. Without such
+    a copy the file is removed, and the kubelet makes a new one.
+
+    `on_trial`: what starts is on trial, so a copy from before several trials does not belong to it. Raises
+    files.FileError.
+    """
+    for path, wanted in replaced:
         copies = [files.read(spare(path))]
         if not on_trial:
             copies.append(files.read(spare(path, wanted)))

@@ -17,6 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit_reader import Command
 from tests.support.node.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, state_file
 
 
@@ -282,6 +283,17 @@ def test_a_start_that_is_killed_does_not_pass_for_the_one_before(node: Node, tmp
     node.store.point(LOCAL)
     node.start()
     assert not state.exists()
+
+
+@pytest.mark.parametrize(("flags", "stays"), [(["--cpu-manager-policy=static"], True), ([], False)])
+def test_a_flag_that_the_unit_has_got_since_keeps_its_state_file_after_a_boot(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], stays: bool
+) -> None:
+    state = state_file(node, tmp_path, STATIC)
+    words = [*node.argv, *flags]
+    monkeypatch.setattr(Unit, "next_command", lambda _unit: Command(words, "systemd"))
+    node.reboot(1)
+    assert state.exists() is stays
 
 
 @pytest.mark.parametrize("damaged", ["files/0", "manifest", "config/kubelet"])

@@ -17,7 +17,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.judging import Reverts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_binary import (
     MOST_UNANSWERED,
-    NewBinary,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, Trial
@@ -205,7 +204,7 @@ def test_a_drop_in_is_asked_about_with_its_folder_and_gives_way_to_nothing(
     monkeypatch.setattr(binary, "check", check)
     base, own = node.own.read_text(), f"--config={node.own}"
     node.argv = (*node.argv, own)
-    monkeypatch.setattr(NewBinary, "_next_argv", lambda _guard, path, _run: [path, own])
+    monkeypatch.setattr(Host, "next_words", lambda _host, _run: ["kubelet", own])
     folder = tmp_path / "conf.d"
     folder.mkdir()
     (folder / "10.conf").write_text("theirs")
@@ -234,9 +233,9 @@ def test_a_reset_on_trial_that_it_refuses_is_reverted(node: Node, kubelet: Kubel
 @pytest.mark.parametrize(
     ("folder", "starts", "words"),
     [
-        ("", ["/usr/bin/kubelet", "--v=3"], ["/new", "--v=3"]),
-        ("/conf.d", ["/usr/bin/kubelet", "--v=3"], ["/new", "--v=3"]),
-        ("/conf.d", ["/usr/bin/k3s", "agent"], ["/new", "--v=2"]),
+        ("", ["/usr/bin/kubelet", "--v=3"], ["/usr/bin/kubelet", "--v=3"]),
+        ("/conf.d", ["/usr/bin/kubelet", "--v=3"], ["/usr/bin/kubelet", "--v=3"]),
+        ("/conf.d", ["/usr/bin/k3s", "agent"], ["/old/kubelet", "--v=2"]),
     ],
 )
 def test_it_is_asked_with_the_next_command_of_the_unit(
@@ -245,7 +244,7 @@ def test_it_is_asked_with_the_next_command_of_the_unit(
     """Of another program than the kubelet, with what is known of the kubelet that it starts."""
     node.folder, node.argv = folder, ("/old/kubelet", "--v=2")
     monkeypatch.setattr(unit.Unit, "next_command", lambda _unit: types.SimpleNamespace(argv=starts))
-    assert node.guard().new_binary._next_argv("/new", node.run) == words
+    assert node.guard().host.next_words(node.run) == words
 
 
 @pytest.mark.parametrize(

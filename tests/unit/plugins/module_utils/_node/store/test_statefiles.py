@@ -88,7 +88,7 @@ def test_a_state_file_of_another_policy_gives_way(
     path = tmp_path / "cpu_manager_state"
     if copy is not None:
         Path(statefiles.spare(str(path))).write_bytes(copy)
-    statefiles.fit(str(tmp_path), config, argv)
+    statefiles.fit(statefiles.unfit(str(tmp_path), config, argv))
     assert (path.read_bytes() if path.exists() else None) == left
 
 
@@ -98,11 +98,11 @@ def test_a_copy_of_another_policy_is_kept_beside_the_new_one(tmp_path: Path) -> 
     for data in (NONE, STATIC, STATIC):
         statefiles.prepare(str(path), data)
     inodes = {os.stat(copy).st_ino for copy in tmp_path.iterdir()}
-    statefiles.fit(str(tmp_path), {}, [], on_trial=True)
+    statefiles.fit(statefiles.unfit(str(tmp_path), {}, []), on_trial=True)
     assert not path.exists(), "what is on trial may reserve other CPUs than what ran with this policy before"
-    statefiles.fit(str(tmp_path), {}, [])
+    statefiles.fit(statefiles.unfit(str(tmp_path), {}, []))
     assert path.read_bytes() == NONE and os.stat(path).st_ino in inodes
-    statefiles.fit(str(tmp_path), {"cpuManagerPolicy": "static"}, [])
+    statefiles.fit(statefiles.unfit(str(tmp_path), {"cpuManagerPolicy": "static"}, []))
     assert path.read_bytes() == STATIC and os.stat(path).st_ino in inodes
     statefiles.prepare(str(path), b'{"policyName": "../x"}')
     statefiles.prepare(str(path), NONE)
@@ -120,7 +120,7 @@ def test_a_file_that_the_switch_gives_up_stays_only_if_it_fits(
     """It may be the only one that there is on a full disk."""
     write(tmp_path, there, None)
     path = tmp_path / "cpu_manager_state"
-    statefiles.fit(str(tmp_path), {}, [], {str(path)})
+    statefiles.fit(statefiles.unfit(str(tmp_path), {}, [], {str(path)}))
     assert (path.read_bytes() if path.exists() else None) == left
 
 
