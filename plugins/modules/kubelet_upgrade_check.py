@@ -114,8 +114,8 @@ text:
   elements: str
 """
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import upgrade_check
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.controller_module import Definition
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import upgrade_check
 
 MODULE = Definition(
     {

@@ -44,7 +44,7 @@ ALONE = {
     # files that a machine gets before it is a node.
     "_node": (
         "module_utils/_cluster/api/kubelet_on_host.py",
-        "module_utils/_cluster/stages/upgrade_check.py",
+        "module_utils/_cluster/upgrade_check.py",
         "module_utils/_cluster/seed.py",
     ),
 }

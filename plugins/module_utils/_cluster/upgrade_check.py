@@ -15,11 +15,11 @@ import os
 import tempfile
 import typing as t
 
-from ..._config import host_facts
-from ..._config.fields import binary_facts, fields
-from ..._config.upgrade import node_facts, upgrade
-from ..._node.system import ask_binary, binary
-from ..api.errors import ClusterError
+from .._config import host_facts
+from .._config.fields import binary_facts, fields
+from .._config.upgrade import node_facts, upgrade
+from .._node.system import ask_binary, binary
+from .api.errors import ClusterError
 
 
 def compare(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
