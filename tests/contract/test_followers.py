@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import node_rows
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.contract.clusters import CONFIGMAPS, NODES
 from tests.contract.machines import Site
@@ -97,7 +98,7 @@ class Group:
 
         def differ() -> dict[str, t.Any]:
             found = node_requests.read(session, list(self.names), ())
-            return self.differences({name: nodes.row(node) for name, node in found.items()}, *without)
+            return self.differences({name: node_rows.row(node) for name, node in found.items()}, *without)
 
         # Guards make a configuration last-known-good at their next look.
         eventually(lambda: not differ(), 30, f"equal rows: {differ()}")

@@ -22,7 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.drain_steps import eviction_answer
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import edit, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import edit, node_rows, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
@@ -90,7 +90,7 @@ def refused(data: bytes) -> None:
 def shown(found: t.Any) -> None:
     """Use a Node in every way that needs no other object."""
     node = nodes.trim(found)
-    row, variables = nodes.row(node), inventory_hosts.variables(node)
+    row, variables = node_rows.row(node), inventory_hosts.variables(node)
     json.dumps([row, variables], ensure_ascii=False).encode()
     inventory_hosts.groups(variables, list(inventory_hosts.GROUPS), ["*"])
     assert node.references is not None and node.uids is not None

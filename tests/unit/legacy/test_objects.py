@@ -21,7 +21,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
     readers,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, diagnose, verdict
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
+    assign,
+    diagnose,
+    node_rows,
+    verdict,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals
@@ -112,7 +117,7 @@ def test_a_first_kubelet_that_reports_the_uid_alone() -> None:
     assert inventory_hosts.groups(variables, ["variant"], []) == ["variant_u9"]
     for goal, previous in (("previous", {}), ("local", None)):
         shown = {
-            **nodes.row(nodes.trim(found)),
+            **node_rows.row(nodes.trim(found)),
             "source": place("a"),
             "config_source": place("a"),
             "previous": previous,
@@ -158,7 +163,7 @@ def test_a_deaf_kubelet_is_unfit() -> None:
 def test_without_the_condition(version: str, names: list[str]) -> None:
     """A status.config is nothing to it."""
     found = nodes.trim(node(version=version, config={}))
-    assert nodes.row(found)["delivery"] == "none"
+    assert node_rows.row(found)["delivery"] == "none"
     assert inventory_hosts.groups(inventory_hosts.variables(found), ["version"], []) == names
 
 

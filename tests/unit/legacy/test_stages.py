@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, nodes
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, push, verify
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, node_rows, push, verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
@@ -162,7 +162,7 @@ def test_malformed_sources(cluster: Cluster, session: Session) -> None:
         cluster.store.patch(KINDS["nodes"], "", "n1", MERGE, {"spec": {"configSource": source}})
         time.sleep(0.2)
         found.append(node_requests.read(session)["n1"])
-        assert nodes.row(found[-1])["explanation"]
+        assert node_rows.row(found[-1])["explanation"]
     assert "all were nil" in found[0].error and "all of UID, Name" in found[1].error
     assert "forbid" not in found[2].error and run(session)["source"]["uid"] == uid
     assert node_requests.read(session)["n1"].error == ""

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node objects, reduced to the fields in use; their config status and the counts that budgets use."""
+"""Node objects, reduced to the fields in use, and their config status."""
 
 from __future__ import annotations
 
@@ -340,44 +340,6 @@ def _text(holder: dict[str, t.Any], key: str) -> str:
     return holder.get(key) or ""
 
 
-def row(node: Node) -> dict[str, t.Any]:
-    """Return the row of a node. For every delivery, the four parts have the names and shape of Node.status.config."""
-    previous = node.previous or {}
-    found = {
-        "delivery": node.delivery,
-        "listening": node.listening,
-        "kubelet_version": node.kubelet_version,
-        "source": node.source,
-        "config_source": node.native.source,
-        "assigned": node.part("assigned"),
-        "active": node.part("active"),
-        "lastKnownGood": node.part("lastKnownGood"),
-        "previous": None,
-        "rollout": previous.get("rollout") or "",
-        "undone": bool(previous.get("undone")),
-        "error": node.error,
-        "fell_back": fell_back(node),
-        "reason": (node.status or {}).get("reason") or "",
-        "malformed": node.malformed,
-        "settled": settled(node),
-        "ready": node.ready == "True",
-        "ready_reason": node.ready_reason,
-        "heartbeat": node.heartbeat,
-        "cordon": node.cordoned,
-        "schedulable": not node.unschedulable,
-        "control_plane": node.control_plane,
-    }
-    if node.reimaged:
-        found["reimaged"] = True
-    if node.follower is not None:
-        found["follower"] = {"format": node.follower.format, "transport": node.orders.transport}
-    if node.previous is not None:
-        found["previous"] = previous.get("configMap") or {}
-    if node.form.explains_errors:
-        found.update(place=node.place, explanation=node.form.meaning_of_error(node.error))
-    return found
-
-
 def settled(node: Node) -> bool:
     """Return whether the kubelet runs what the node should run, without an error and as far as can be read."""
     return (
@@ -407,18 +369,3 @@ def fell_back(node: Node) -> bool:
 def is_sync_error(node: Node) -> bool:
     """Return whether a kubelet reports that it cannot take up its source, so that it still runs what it ran."""
     return node.error.startswith(SYNC) or node.form.is_sync_error(node.error)
-
-
-def summarise(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
-    """Return the counts for budgets and reports. A node is unavailable if it is not Ready or not schedulable, whatever
-    the cause.
-    """
-    counts: dict[str, t.Any] = dict.fromkeys(("ready", "unschedulable", "unavailable", *deliveries.NAMES, "settled"), 0)
-    for row in rows.values():
-        counts["ready"] += row["ready"]
-        counts["unschedulable"] += not row["schedulable"]
-        counts["unavailable"] += not (row["ready"] and row["schedulable"])
-        counts["settled"] += row["settled"]
-        if row["delivery"] in counts:
-            counts[row["delivery"]] += 1
-    return {"nodes": len(rows), **counts, "failed": sorted(name for name, row in rows.items() if row["error"])}

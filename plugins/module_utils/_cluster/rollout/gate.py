@@ -22,7 +22,7 @@ from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import kubelets, node_requests, nodes, pods
 from ..objects.lease import Keeper
-from ..stages import diagnose, soak
+from ..stages import diagnose, node_rows, soak
 from . import drain_steps, pause
 
 # Seconds between two checks.
@@ -336,8 +336,8 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Resu
         found, away = _skipping(session, options)
     else:
         found = node_requests.read(session, options["nodes"], options["label_selectors"] or ())
-    rows = {name: nodes.row(node) for name, node in found.items()}
-    result: _Result = {"changed": False, "nodes": rows, "away": away, "summary": nodes.summarise(rows)}
+    rows = {name: node_rows.row(node) for name, node in found.items()}
+    result: _Result = {"changed": False, "nodes": rows, "away": away, "summary": node_rows.summarise(rows)}
     if options.get("capacity"):
         result["capacity"] = {name: machine_size.capacity(node.capacity) for name, node in found.items()}
     return result

@@ -23,7 +23,7 @@ from ..api import parallel
 from ..api.errors import ClusterError
 from ..api.session import Session
 from ..objects import config_sources, configmaps, kubelets, node_requests, nodes
-from . import diagnose, verdict
+from . import diagnose, node_rows, verdict
 
 _Change = t.Tuple[str, t.Any, t.Any]
 """A path of a configuration, and its value before and after, or expected and live; None for absent."""
@@ -241,7 +241,7 @@ class Watch:
             return node_row.Row(False, found.state, found.message).shown(differences=self.differences.get(name, []))
         node = self.nodes[name]
         row = node_row.Row(verdict.ok(found), found.state, found.message, False, node.delivery, node.source, node.error)
-        shown = {**nodes.row(node), **row.shown(differences=self.differences.get(name, []))}
+        shown = {**node_rows.row(node), **row.shown(differences=self.differences.get(name, []))}
         if name in self.undeclared:
             shown["beside"] = self.undeclared[name]
         if row.ok and node.by_follower and node.follower and node.follower.trial:

@@ -10,6 +10,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import inventory_hosts, nodes
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import node_rows
 from tests.support.api.calls import NODES, PAGE, Call, Calls
 from tests.support.api.objects import items, node, place, reference, status
 
@@ -80,11 +81,11 @@ def test_trim_labels_capacity_addresses_and_our_own_mark_of_a_cordon() -> None:
 def test_roles(labels: dict[str, str], roles: list[str], control_plane: bool) -> None:
     trimmed = nodes.trim({"metadata": {"name": "n1", "labels": labels}})
     assert (trimmed.labels, trimmed.roles, trimmed.control_plane) == (labels, roles, control_plane)
-    assert nodes.row(trimmed)["control_plane"] is control_plane
+    assert node_rows.row(trimmed)["control_plane"] is control_plane
 
 
 def row(**fields: t.Any) -> dict[str, t.Any]:
-    return nodes.row(nodes.trim(node(**fields)))
+    return node_rows.row(nodes.trim(node(**fields)))
 
 
 def test_row() -> None:

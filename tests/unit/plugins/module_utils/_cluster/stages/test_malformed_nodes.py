@@ -31,6 +31,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
     assign,
     drift,
     dump,
+    node_rows,
     push,
     soak,
     verdict,
@@ -128,7 +129,7 @@ def rows(run: t.Callable[[], dict[str, t.Any]]) -> dict[str, t.Any]:
 @given(damaged())
 def test_a_node_can_always_be_read(bad: dict[str, t.Any]) -> None:
     found = nodes.trim(bad)
-    shown = {"row": nodes.row(found), "host": inventory_hosts.variables(found)}
+    shown = {"row": node_rows.row(found), "host": inventory_hosts.variables(found)}
     json.dumps(shown).encode()
     inventory_hosts.groups(shown["host"], list(inventory_hosts.GROUPS), [])
     for one in found.references:
@@ -197,7 +198,7 @@ def test_very_deep_json(key: str) -> None:
     """Python's parser gives up with RecursionError. An annotation may have 256 KiB."""
     bad = node("n1")
     bad["metadata"]["annotations"] = {key: "[" * 200_000}
-    assert nodes.row(nodes.trim(bad))["ready"] is True
+    assert node_rows.row(nodes.trim(bad))["ready"] is True
 
 
 def noted(key: str, text: str, **fields: t.Any) -> dict[str, t.Any]:
@@ -269,7 +270,7 @@ def test_a_revert_does_not_guess_what_a_malformed_node_runs() -> None:
 def test_what_a_node_ran_before_is_not_guessed() -> None:
     """A malformed annotation `previous` is not the local config, to which the node would be reverted."""
     found = nodes.trim(noted(annotation.PREVIOUS, '{"configMap": {"name": 3}}', marked=A, reported=RUNS_A))
-    assert (found.previous, nodes.row(found)["previous"], found.fault) == (None, None, "")
+    assert (found.previous, node_rows.row(found)["previous"], found.fault) == (None, None, "")
 
 
 def test_annotations_that_cannot_be_read_do_not_change_the_delivery_of_a_native_node() -> None:
