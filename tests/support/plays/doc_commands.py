@@ -17,7 +17,7 @@ SHELLS = {"shell", "bash", "sh", "console"}
 # A comment after a command.
 COMMENT = re.compile(r"\s{2,}# .*$")
 
-BY_HAND = "tests/unit/roles/test_by_hand.py on a simulated cluster, tests/e2e/test_by_hand.py on the lab"
+BY_HAND = "tests/unit/roles/test_by_hand.py on a simulated cluster, tests/e2e_modern/test_by_hand.py on a lab"
 
 NOT_TRIED = {
     **dict.fromkeys(
