@@ -131,17 +131,6 @@ result["reloads"] = calls["daemon-reload"]
 """
 
 
-def test_kubeadms_unit_is_pointed_elsewhere_and_back(nodes: dict[str, Node]) -> None:
-    node = nodes["n2"]
-    before, argv = node.etc(), node.python("result = unit.Unit().argv()")
-    node.run(f"mkdir -p {PLACE}/active && cp /var/lib/kubelet/config.yaml {ACTIVE}")
-    found = node.python(SWITCH)
-    assert (found["changed"], found["reloads"], found["wrong"]) == ([True, False, True, False], 2, "")
-    assert found["ours"][0] == [word.replace("/var/lib/kubelet/config.yaml", ACTIVE) for word in argv]
-    assert (found["ours"][1]["kind"], found["ours"][1]["config"]) == ("kubeadm", "/var/lib/kubelet/config.yaml")
-    assert (found["back"], node.etc()) == (argv, before)
-
-
 def test_a_plain_unit_is_pointed_elsewhere_and_back(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
     argv = node.python("result = unit.Unit().argv()")
@@ -186,20 +175,3 @@ except unit.UnitError as error:
         assert node.python(restart) == node.run(f"systemctl show -P InvocationID {UNIT}").strip()
     finally:
         node.run(f"systemctl stop {UNIT}; systemctl reset-failed {UNIT} || true")
-
-
-def test_a_preflight_takes_a_few_times_what_the_bare_binary_takes(nodes: dict[str, Node]) -> None:
-    header = json.dumps(nodes["n2"].header())
-    found = nodes["n2"].python(f"""
-def fastest(work):
-    times = []
-    for dummy in range(3):
-        started = time.monotonic()
-        work()
-        times.append(time.monotonic() - started)
-    return min(times)
-result = [fastest(lambda: command.execute(["/usr/bin/kubelet", "--version"]))]
-result.append(fastest(lambda: preflight.look(text={header!r})))
-""")
-    print(f"kubelet --version {found[0]:.3f} s, preflight with check {found[1]:.3f} s")
-    assert found[1] <= 10 * found[0]
