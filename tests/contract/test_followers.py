@@ -159,6 +159,7 @@ def _to_own_files(group: Group) -> None:
         group.play("reset", kubelet_config_transport="ssh", kubelet_config_serial=3)
 
 
+@pytest.mark.long_on_sim
 def test_the_life_of_a_group_without_logins(group: Group) -> None:
     """Where the kubelets of canary and twin read drop-ins, these are migrated to drop-ins."""
     before = group.look()

@@ -11,7 +11,7 @@ import typing as t
 
 import pytest
 
-from tests.contract.clusters import CONFIGMAPS, NODES, STRATEGIC, Contracted, configmap
+from tests.contract.clusters import CONFIGMAPS, NODES, Contracted, configmap
 from tests.lab.objects import bare_node
 from tests.support.plays.ansible import Ansible
 
@@ -36,38 +36,6 @@ def _clear(cluster: Contracted) -> None:
         cluster.call("DELETE", f"{NODES}/{item['metadata']['name']}")
     if any(item["metadata"]["name"] == PAUSE for item in cluster.get(CONFIGMAPS)["items"]):
         cluster.call("DELETE", f"{CONFIGMAPS}/{PAUSE}")
-
-
-def set_unknown(around: Contracted, name: str) -> None:
-    """Write a Node's status like the node controller."""
-    ready = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "set by a test"}
-    around.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [ready]}}, STRATEGIC)
-
-
-# Reads only what the simulation serves alike.
-@pytest.mark.long_on_lab
-@pytest.mark.fault(case=25)
-def test_two_of_ten_not_ready_and_a_fifth_starts_none(around: Contracted, group: list[str], ansible: Ansible) -> None:
-    """Checked through the module, with strings as from a survey."""
-    for name in group[7:9]:
-        set_unknown(around, name)
-    options = {"nodes": group[0], "group_nodes": ",".join(group), "max_unavailable": "20%", "timeout": "1"}
-    found = ansible.module("kubelet_rollout_gate", options)
-    assert found["failed"]
-    assert found["budget"] == {
-        "nodes": 10,
-        "limit": 2,
-        "left": 0,
-        "unavailable": dict.fromkeys(group[7:9], "not Ready (NodeStatusUnknown: set by a test)"),
-    }
-    for text in (
-        f"{group[0]}: may still not begin",
-        "2 outside the batch are",
-        *(f"{name}: not Ready (NodeStatusUnknown" for name in group[7:9]),
-    ):
-        assert text in found["msg"]
-    found = ansible.module("kubelet_rollout_gate", {**options, "max_unavailable": "30%"})
-    assert (found["failed"], found["changed"], found["budget"]["left"], found["paused"]) == (False, False, 1, None)
 
 
 def test_pause(around: Contracted, group: list[str], ansible: Ansible) -> None:

@@ -121,21 +121,15 @@ def test_rollout_again_less_declared_and_reset(group: Group) -> None:
     assert all(now != first[name] for name, now in group.invocations().items())
 
 
-@pytest.mark.parametrize(
-    ("declared", "words"),
-    [
-        pytest.param({"maxPods": -3}, "maxPods (--max-pods) -3 must not be a negative number", id="by validation"),
-        pytest.param({"evictionHard": {"memory.available": "lots"}}, "quantities must match", id="at its start"),
-        pytest.param({"maxPodz": 7}, "Did you mean maxPods?", id="unknown field"),
-    ],
-)
 @pytest.mark.fault(case=2)
-def test_a_plan_refuses_what_would_end_a_kubelet(group: Group, declared: dict[str, t.Any], words: str) -> None:
+def test_a_plan_refuses_what_would_end_a_kubelet(group: Group) -> None:
     """No kubelet is restarted."""
     first = group.invocations()
-    group.declare(declared)
+    group.declare({"maxPods": -3})
     run = group.play("rollout")
-    assert run.code and words in run.output.replace("\n", " "), run.output
+    assert run.code and "maxPods (--max-pods) -3 must not be a negative number" in run.output.replace("\n", " "), (
+        run.output
+    )
     assert group.invocations() == first
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Plan, rollout and rollback as jobs of AWX: answers of survey types only, small artifacts, cancel, the death of the
-job's own pod, slices.
+job's own pod.
 """
 
 from __future__ import annotations
@@ -154,21 +154,3 @@ def test_stopped_and_launched_again(
     assert {row["settled"] for row in ansible.module("node_config_info", {"nodes": list(NODES)})["nodes"].values()} == {
         True
     }
-
-
-def test_a_slice_is_refused(fleet: Fleet, ansible: Ansible, controller: Controller) -> None:
-    """AWX runs the slices of a job template as a workflow job of the same name; in other workflows the template is
-    accepted.
-    """
-    declare(ansible)
-    before = fleet.look()
-    sliced = controller.launch(
-        "rollout.yml", ANSWERS, awx_job_template_name="Kubelet rollout", awx_workflow_job_name="Kubelet rollout"
-    )
-    assert sliced.code != 0
-    assert "job_slice_count" in sliced.output, sliced.output
-    assert fleet.look() == before
-    plan = controller.launch(
-        "plan.yml", ANSWERS, awx_job_template_name="Kubelet plan", awx_workflow_job_name="Kubelet workflow"
-    )
-    assert plan.code == 0, plan.output

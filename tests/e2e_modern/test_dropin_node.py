@@ -126,40 +126,6 @@ def test_a_lost_store_is_no_dead_kubelet(calls: Calls) -> None:
     assert changed(before, bench.configz()) == {}
 
 
-REFUSED: dict[str, tuple[dict[str, t.Any], str]] = {
-    "an unknown field": ({"maxPodz": 5}, "does not know maxPodz"),
-    "a relative path": ({"staticPodPath": "manifests"}, "staticPodPath: manifests is a relative path"),
-    "evictionHard: null": ({"evictionHard": None}, "without any threshold"),
-    "a value that the kubelet refuses": ({"maxPods": -3}, "-3 must not be a negative number"),
-    "a value that contradicts the own file": ({"cgroupsPerQOS": False}, "cgroupsPerQOS"),
-    "a file that is not there": ({"staticPodPath": "/no/such/folder"}, "staticPodPath"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.fault(case=41)
-def test_refused_before_a_restart(calls: Calls, name: str) -> None:
-    fields, words = REFUSED[name]
-    invocation = calls.bench.node.invocation_id()
-    result = calls.switch(fields)
-    assert any(words in reason for reason in result["reasons"]), result
-    assert not result["changed"] and calls.bench.node.invocation_id() == invocation
-
-
-def test_an_old_kubelet_is_refused(lab: Lab) -> None:
-    result = Calls(Bench(lab, "n1")).switch({"maxPods": 70})
-    assert [reason for reason in result["reasons"] if "1.28 reads no drop-in folder" in reason], result
-
-
-def test_flags_and_a_forgotten_empty_list_are_refused(lab: Lab) -> None:
-    """The second node has both: a flag for maxPods, and an empty list in its own file."""
-    result = Calls(Bench(lab, "n2")).switch({"maxPods": 70})
-    assert [reason for reason in result["reasons"] if "the flag --max-pods=61" in reason], result
-    assert [reason for reason in result["reasons"] if "enforceNodeAllocatable" in reason and "forgets" in reason], (
-        result
-    )
-
-
 def test_a_folder_of_the_unit(calls: Calls, lab: Lab) -> None:
     """One link in it is all that the kubelet reads of ours; what comes after ours is refused by name."""
     bench, own = calls.bench, DropinNode(lab, "n3")
@@ -261,12 +227,3 @@ def test_migration_from_checkpoint_and_its_way_back(calls: Calls) -> None:
     )
     calls.reset()
     assert changed(before, bench.configz()) == {}
-
-
-def test_a_migration_that_could_not_go_back_is_refused(calls: Calls) -> None:
-    """A checkpoint replaces evictionHard as a whole; over the node's own file its keys are merged."""
-    bench = calls.bench
-    whole = {**bench.local(), **HEADER, "evictionHard": {"memory.available": "123Mi"}}
-    graduated(calls, whole, delivery="checkpoint")
-    result = calls.switch({"maxPods": 84})
-    assert [reason for reason in result["reasons"] if "could not restore evictionHard" in reason], result

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rollouts to one node: what they are built on, what they refuse, hide and name, and a migration to a drop-in."""
+"""Rollouts to one node: what they are built on, hide and name, and a migration to a drop-in."""
 
 from __future__ import annotations
 
@@ -143,24 +143,6 @@ def test_what_changes_beside_the_drop_in_is_named(bench: Bench, ansible: Ansible
         assert bench.configz() == {**before, "kubeAPIQPS": 61, "containerLogMaxFiles": 9}
     finally:
         node.run(f"cp -p {COPY} {FILE}")
-
-
-@pytest.mark.parametrize("bench", ["n3"], indirect=True)
-@pytest.mark.parametrize(
-    ("declared", "words"),
-    [
-        ({"evictionHard": None}, "null in a drop-in leaves no eviction threshold at all"),
-        ({"staticPodPath": "manifests"}, "is a relative path"),
-    ],
-)
-def test_what_the_kubelet_would_take_without_a_word_is_refused(
-    bench: Bench, ansible: Ansible, declared: dict[str, t.Any], words: str
-) -> None:
-    invocation = bench.node.invocation_id()
-    ansible.variables(workers_a={"kubelet_config": declared, **OPTIONS})
-    run = ansible.playbook("rollout", *N3)
-    assert run.code and words in run.output.replace("\n", " "), run.output
-    assert bench.node.invocation_id() == invocation
 
 
 @pytest.mark.parametrize("bench", ["n3"], indirect=True)

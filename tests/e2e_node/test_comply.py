@@ -24,12 +24,15 @@ FLAG = "--read-only-port=10255"
 
 
 def checked(role: Role) -> dict[str, dict[str, dict[str, t.Any]]]:
-    """Run the playbook, and return its rows by node and item."""
+    """Run the playbook, which fails if an item fails; return its rows by node and item."""
     folder = role.home / "evidence"
     given = {**DECLARED, "kubelet_config_compliance_dir": str(folder)}
     run = role.ansible.playbook("comply", "-e", json.dumps(given))
     assert "compliance: 2 nodes" in run.output, run.output
     found = json.loads((folder / "compliance.json").read_text(encoding="utf-8"))["nodes"]
+    assert bool(run.code) == any(row["verdict"] == "fail" for node in found.values() for row in node["rows"]), (
+        run.output
+    )
     return {name: {row["item"]: row for row in node["rows"]} for name, node in found.items()}
 
 

@@ -186,33 +186,6 @@ def test_a_guard_that_is_killed(bench: Bench) -> None:
     returned(bench, source, "ended 2 times", 60)
 
 
-@pytest.mark.long
-@pytest.mark.fault(case=9)
-def test_nothing_graduates_while_the_node_is_not_ready(bench: Bench) -> None:
-    source = bench.assign(GOOD, deadline=40)
-    bench.wait(bench.healthy, 30, "healthz")
-    bench.confirm()
-    bench.node.run("systemctl stop containerd")
-    try:
-        bench.wait(lambda: bench.heartbeat()[0] == "False", 35, "a Node that is not Ready")
-        bench.wait(lambda: "is not Ready" in bench.status().get("reason", ""), 60, "annotation")
-        assert (
-            bench.healthy()
-            and last_known_good(bench) == ""
-            and source["uid"] in bench.active()
-            and "error" not in bench.status()
-        )
-    finally:
-        bench.node.run("systemctl start containerd")
-    bench.wait(lambda: source["uid"] in last_known_good(bench), 60, "graduation")
-
-
-def test_with_a_damaged_local_configuration_the_units_own_file_is_used(bench: Bench) -> None:
-    source = bench.assign(BAD, restart=False)
-    bench.node.run(f"echo torn > {STORE}/store/local/files/0; systemctl restart kubelet", check=False)
-    returned(bench, source, "refused the configuration", 30)
-
-
 @pytest.mark.fault(case=24)
 def test_with_a_damaged_store_the_units_own_file_is_used(bench: Bench) -> None:
     good = graduated(bench)

@@ -34,6 +34,7 @@ FILE = "/var/lib/kubelet/config.yaml"
 PATIENT = "/run/systemd/system/kubelet.service.d/99-patient.conf"
 
 
+@pytest.mark.long
 def test_the_journal_keeps_the_last_words_of_each_version(nodes: dict[str, Node]) -> None:
     """Each log is written by a start of its own; the journal joins, cuts or drops no line that matters."""
     node = nodes["n1"]

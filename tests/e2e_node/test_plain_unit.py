@@ -15,7 +15,10 @@ from tests.support.lab_node.role_bench import Role
 ARGV = "tr '\\0' '\\n' < /proc/$(systemctl show -P MainPID kubelet)/cmdline"
 
 
-@pytest.mark.parametrize("by_environment", [False, True], ids=["in the unit", "in a file"])
+@pytest.mark.parametrize(
+    "by_environment",
+    [pytest.param(False, id="in the unit", marks=pytest.mark.long), pytest.param(True, id="in a file")],
+)
 def test_switch_again_a_new_unit_and_reset(role: Role, by_environment: bool) -> None:
     """In a file: as Kubespray, kops, EKS and AKS start kubelets. A package upgrade then brings one more flag."""
     config, source = {**role.local, settled.FIELD: settled.NEW}, role.bench.source()

@@ -8,13 +8,9 @@ from __future__ import annotations
 import json
 import typing as t
 
-import pytest
-
 from tests.lab import kubeadm
-from tests.support.lab_node.node_bench import STORE
 from tests.support.lab_node.plain_unit import CONFIG_LINE, plain_unit
 from tests.support.lab_node.preflight_node import ACTIVE, PLACE, UNIT, Node
-from tests.support.lab_node.role_bench import Role
 from tests.support.plays.ansible import Ansible
 
 
@@ -43,80 +39,6 @@ def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> N
     assert found["host"]["state_files"]["cpu"] == {"path": "/var/lib/kubelet/cpu_manager_state", "policy": "none"}
     assert [problem["rule"] for problem in found["problems"]] == ["cgroup-driver"]
     assert ["maxPodz" in reason for reason in found["reasons"]] == [True] and found["node_proof"]
-
-
-@pytest.mark.fault(case=10)
-def test_a_value_behind_a_flag_is_refused(nodes: dict[str, Node], ansible: Ansible) -> None:
-    header = {**nodes["n2"].header(), "cgroupDriver": "cgroupfs"}
-    found = module(ansible, "n2", **header, maxPods=50)
-    assert found["reasons"] == [
-        "maxPods: the flag --max-pods=61 (/etc/default/kubelet, line 1) overrides 50. "
-        "Remove the flag and restart the kubelet, or omit the field from kubelet_config"
-    ]
-    assert module(ansible, "n2", **nodes["n2"].header(), maxPods=61)["reasons"] == []
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"authentication": {"x509": {"clientCAFile": "/etc/kubernetes/none.crt"}}}, "none.crt does not exist"),
-        ({"tlsCertFile": "/etc/kubernetes/pki/ca.crt"}, "tlsPrivateKeyFile is not set"),
-        ({"staticPodPath": "/etc/none/manifests"}, "the folder /etc/none of"),
-        ({"maxPodz": 5}, "does not know maxPodz"),
-    ],
-    ids=["CA", "TLS pair", "static pods", "unknown field"],
-)
-@pytest.mark.fault(case=2)
-@pytest.mark.fault(case=41)
-def test_what_cannot_work_is_refused_before_anything_is_written(
-    role: Role, change: dict[str, t.Any], reason: str
-) -> None:
-    layout, invocation = role.layout(), role.node.invocation_id()
-    run = role.play(role.bench.source(), {**role.local, **change})
-    assert run.code and reason in run.output and "Nothing was changed" in run.output, run.output
-    assert (role.layout(), role.node.invocation_id()) == (layout, invocation)
-
-
-@pytest.mark.fault(case=43)
-def test_a_pending_edit_is_refused_unless_it_is_allowed(role: Role) -> None:
-    node, place = role.node, "/etc/default/kubelet"
-    source, config = role.bench.source(), {**role.local, "maxPods": 77}
-    former = node.run(f"cat {place}")
-    try:
-        node.run(f"cat > {place}", stdin=f"{former.rstrip()} --event-qps=7\n")
-        layout, invocation = role.layout(), node.invocation_id()
-        refused = role.play(source, config)
-        assert refused.code and "wait for a restart: + --event-qps=7" in refused.output, refused.output
-        assert (role.layout(), node.invocation_id()) == (layout, invocation)
-        allowed = role.play(source, config, kubelet_config_allow_pending_edits=True)
-        assert allowed.code == 0, allowed.output
-        found = role.bench.configz()
-        assert (found["maxPods"], found["eventRecordQPS"]) == (77, 7)
-    finally:
-        # The reset of the fixture restarts the kubelet.
-        node.run(f"cat > {place}", stdin=former)
-
-
-@pytest.mark.fault(case=44)
-def test_a_guard_that_cannot_ask_for_its_node(role: Role) -> None:
-    """The kubelet reads a kubeconfig with an anchor, which the guard does not."""
-    node, place = role.node, "/etc/kubernetes/kubelet.conf"
-    source, config = role.bench.source(), {**role.local, "maxPods": 77}
-    former = node.run(f"cat {place}")
-    try:
-        node.run(f"cat > {place}", stdin=f"{former.rstrip()}\npreferences: &look {{colors: true}}\n")
-        layout, invocation = role.layout(), node.invocation_id()
-        refused = role.play(source, config)
-        assert refused.code and "the guard cannot ask the API server" in refused.output, refused.output
-        assert (role.layout(), node.invocation_id()) == (layout, invocation)
-        terms = {"kubelet_config_allow_offline_guard": True, "kubelet_config_trial_seconds": 2}
-        allowed = role.play(source, config, **terms)
-        assert allowed.code == 0, allowed.output
-        good = f"cat {STORE}/store/meta/last-known-good"
-        role.bench.wait(lambda: source["uid"] in node.run(good), 60, "graduation", every=1)
-        assert role.bench.configz()["maxPods"] == 77
-    finally:
-        node.run(f"cat > {place}", stdin=former)
 
 
 def test_a_stopped_kubelet_and_a_pending_edit(nodes: dict[str, Node]) -> None:
@@ -209,17 +131,6 @@ result["reloads"] = calls["daemon-reload"]
 """
 
 
-def test_kubeadms_unit_is_pointed_elsewhere_and_back(nodes: dict[str, Node]) -> None:
-    node = nodes["n2"]
-    before, argv = node.etc(), node.python("result = unit.Unit().argv()")
-    node.run(f"mkdir -p {PLACE}/active && cp /var/lib/kubelet/config.yaml {ACTIVE}")
-    found = node.python(SWITCH)
-    assert (found["changed"], found["reloads"], found["wrong"]) == ([True, False, True, False], 2, "")
-    assert found["ours"][0] == [word.replace("/var/lib/kubelet/config.yaml", ACTIVE) for word in argv]
-    assert (found["ours"][1]["kind"], found["ours"][1]["config"]) == ("kubeadm", "/var/lib/kubelet/config.yaml")
-    assert (found["back"], node.etc()) == (argv, before)
-
-
 def test_a_plain_unit_is_pointed_elsewhere_and_back(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
     argv = node.python("result = unit.Unit().argv()")
@@ -264,20 +175,3 @@ except unit.UnitError as error:
         assert node.python(restart) == node.run(f"systemctl show -P InvocationID {UNIT}").strip()
     finally:
         node.run(f"systemctl stop {UNIT}; systemctl reset-failed {UNIT} || true")
-
-
-def test_a_preflight_takes_a_few_times_what_the_bare_binary_takes(nodes: dict[str, Node]) -> None:
-    header = json.dumps(nodes["n2"].header())
-    found = nodes["n2"].python(f"""
-def fastest(work):
-    times = []
-    for dummy in range(3):
-        started = time.monotonic()
-        work()
-        times.append(time.monotonic() - started)
-    return min(times)
-result = [fastest(lambda: command.execute(["/usr/bin/kubelet", "--version"]))]
-result.append(fastest(lambda: preflight.look(text={header!r})))
-""")
-    print(f"kubelet --version {found[0]:.3f} s, preflight with check {found[1]:.3f} s")
-    assert found[1] <= 10 * found[0]

@@ -146,12 +146,19 @@ def fuzz(_long: bool) -> list[str]:
 
 # What knows no Ansible runs with one Python and one ansible-core only, and so does what plays whole rollouts.
 CALLBACK = "tests/unit/plugins/callback/test_rollout.py::test"
+PLAYED = [
+    "by_hand.py::test_the_commands_of_the_page",
+    "by_hand.py::test_the_rollout_of_the_page",
+    "declared_values.py::test_a_rollout_reserves_by_size",
+    "window.py::test_a_batch_that_would_end_too_late_does_not_begin",
+]
 OTHER_VERSIONS = [
     *["tests/unit/extensions", "tests/unit/playbooks", "tests/unit/plugins"],
     *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group tasks window"),
     # A rollout on a terminal and an interrupt show the callback. The gate `unit` has its other runs.
     *("--deselect", f"{CALLBACK}_an_interrupted_run_leaves_its_report"),
     *("--deselect", f"{CALLBACK}_what_is_no_rollout_leaves_no_line_and_no_report"),
+    *(word for name in PLAYED for word in ("--deselect", f"tests/unit/roles/test_{name}")),
     *FEW_EXAMPLES,
     *ON_ALL_CORES,
 ]
@@ -299,7 +306,7 @@ def e2e_other_python(_long: bool) -> list[str]:
 # These run on a lab of their own, so that the lanes take equally long.
 GUARD = files("e2e_node", "guard guard_faults new_binary")
 # tests/unit/.../_node/guard: all evidence, as tables, and random sequences.
-GUARD_LONG = files("e2e_node", "guard_evidence random_changes")
+GUARD_LONG = files("e2e_node", "random_changes")
 NODE = ["tests/e2e_node", *without([*GUARD, *GUARD_LONG])]
 
 

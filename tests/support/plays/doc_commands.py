@@ -17,7 +17,7 @@ SHELLS = {"shell", "bash", "sh", "console"}
 # A comment after a command.
 COMMENT = re.compile(r"\s{2,}# .*$")
 
-BY_HAND = "tests/unit/roles/test_by_hand.py on a simulated cluster, tests/e2e/test_by_hand.py on the lab"
+BY_HAND = "tests/unit/roles/test_by_hand.py on a simulated cluster, tests/e2e_modern/test_by_hand.py on a lab"
 
 NOT_TRIED = {
     **dict.fromkeys(
@@ -54,7 +54,7 @@ NOT_TRIED = {
         "tests/e2e_modern/test_upgrades.py"
     ),
     "ansible-playbook -i inventory livenodes.kubelet.comply -e kubelet_config_hosts=workers"
-    " -e kubelet_config_compliance_dir=evidence": "tests/sim_nodes/test_comply.py, tests/e2e_node/test_comply.py",
+    " -e kubelet_config_compliance_dir=evidence": "tests/e2e_node/test_comply.py",
     'ansible workers -i inventory -m ansible.builtin.copy -a "src=v1.36.2/kubelet dest=/opt/kubelet-next mode=0755"': (
         "tests/e2e_modern/test_upgrades.py copies that file to that place without ssh"
     ),

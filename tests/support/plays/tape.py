@@ -33,7 +33,6 @@ ROOT = Path(__file__).resolve().parents[3]
 SUITES = ("tests/contract/", "tests/unit/roles/", "tests/sim_nodes/")
 UNSTABLE = {
     "test_lease.py::test_two_at_once": "two processes compete for one Lease",
-    "test_healthz_port.py": "the test declares a port that is free by chance",
 }
 """Tests whose tape differs from run to run, by a part of their name, and why. They get none."""
 FOLDERS = ("/etc", "/usr/lib/systemd", "/var/lib", "/run/livenodes-kubelet-guard")

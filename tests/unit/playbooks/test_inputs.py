@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-import typing as t
 from pathlib import Path
 
 import pytest
@@ -49,10 +48,6 @@ def message(output: str) -> str:
     ("playbook", "named"),
     [
         ("rollout", {"drain", "state_files", "serial", "max_unavailable", "wait_timout"}),
-        ("rollback", {"drain", "state_files", "serial", "max_unavailable", "wait_timout"}),
-        ("reset", {"state_files", "serial", "max_unavailable", "wait_timout"}),
-        ("plan", {"serial", "max_unavailable", "wait_timout"}),
-        ("dump", {"wait_timout"}),
         ("prune", {"wait_timout"}),
     ],
 )
@@ -107,28 +102,13 @@ def test_the_main_variable_of_import_playbook_alone_is_refused(ansible: Ansible,
     assert NO_KUBECONFIG not in run.output
 
 
-@pytest.mark.parametrize("place", ["extra variable", "group", "host", "nowhere"])
+@pytest.mark.parametrize("place", ["group", "nowhere"])
 def test_the_main_variable_of_hosts_is_used(ansible: Ansible, place: str) -> None:
-    value = {"kubelet_config": {"maxPods": 30}}
-    host, arguments = {"kubelet_config_host": {"maxPods": 20}}, extra()
-    if place == "extra variable":
-        arguments = extra(**value)
-    elif place == "group":
-        ansible.variables(all=value)
-    elif place == "host":
-        host.update(value)
-    ansible.host_variables(n2=host)
-    run = ansible.playbook("plan", *arguments)
+    if place == "group":
+        ansible.variables(all={"kubelet_config": {"maxPods": 30}})
+    ansible.host_variables(n2={"kubelet_config_host": {"maxPods": 20}})
+    run = ansible.playbook("plan")
     assert run.code != 0 and UNSEEN not in run.output and NO_KUBECONFIG in run.output, run.output
-
-
-@pytest.mark.parametrize("variables", [{}, {"kubelet_config_serial": "1,20%"}, {"kubelet_config_upgrade": "no"}])
-@pytest.mark.fault(case=50)
-def test_right_variables_and_those_of_other_playbooks_are_accepted(
-    ansible: Ansible, variables: dict[str, t.Any]
-) -> None:
-    run = ansible.playbook("plan", *extra(**variables))
-    assert run.code != 0 and NO_KUBECONFIG in run.output, run.output
 
 
 def test_hosts_that_only_the_inventory_names_are_refused(ansible: Ansible) -> None:
@@ -137,22 +117,17 @@ def test_hosts_that_only_the_inventory_names_are_refused(ansible: Ansible) -> No
     run = ansible.playbook("require_hosts")
     assert run.code != 0
     assert "kubelet_config_hosts=workers" in run.output and "-e" in run.output and "n3" in run.output, run.output
-    assert ansible.playbook("require_hosts", "-e", "kubelet_config_hosts=workers").code == 0
+    # In a workflow of another name than that of its template, a job is no slice.
+    given = {"kubelet_config_hosts": "workers", **ROLLOUT, "awx_workflow_job_name": "Workflow"}
+    assert ansible.playbook("require_hosts", *extra(**given)).code == 0
 
 
 @pytest.mark.parametrize(
     ("text", "variables", "limit"),
     [
         ("job_slice_count", ROLLOUT, ()),
-        # AWX passes an unanswered question as an empty text.
-        ("kubelet_config_hosts is empty. Nothing was changed", {"kubelet_config_hosts": ""}, ()),
-        # Each of these would be a success in which nothing was done.
+        # It would be a success in which nothing was done.
         ("No host matches kubelet_config_hosts=wokers", {"kubelet_config_hosts": "wokers"}, ("--limit", "n1")),
-        (
-            "No host of kubelet_config_hosts=workers is in --limit n3. Nothing was changed",
-            {"kubelet_config_hosts": "workers"},
-            ("--limit", "n3"),
-        ),
     ],
 )
 def test_hosts_that_are_refused(ansible: Ansible, text: str, variables: dict[str, str], limit: tuple[str, ...]) -> None:
@@ -161,16 +136,15 @@ def test_hosts_that_are_refused(ansible: Ansible, text: str, variables: dict[str
 
 
 @pytest.mark.parametrize(
-    ("options", "refused"),
+    ("started", "options", "refused"),
     [
-        (["--tags", "x"], True),
-        (["--skip-tags", "untagged"], True),
-        (["--start-at-task", "Kubeadm"], True),
-        (["--start-at-task", ""], True),
-        (["--tags", "untagged"], False),
+        (str(ROOT / "playbooks/rollout.yml"), ["--tags", "x"], True),
+        (str(PROJECT / "rollout.yml"), ["--skip-tags", "untagged"], True),
+        ("rollout", ["--tags", "x"], True),
+        ("rollout", ["--start-at-task", "Kubeadm"], True),
+        ("rollout", ["--tags", "untagged"], False),
     ],
 )
-@pytest.mark.parametrize("started", [str(ROOT / "playbooks/rollout.yml"), "rollout", str(PROJECT / "rollout.yml")])
 def test_options_that_leave_out_tasks_are_refused(
     ansible: Ansible, started: str, options: list[str], refused: bool
 ) -> None:

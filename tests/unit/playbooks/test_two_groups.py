@@ -36,7 +36,7 @@ TWO: dict[str, tuple[t.Any, t.Any]] = {
     "dict": ({"host": "https://a"}, {"host": "https://b"}),
     "raw": (1, 2),
 }
-FEW = {"rollout", "prune", "migrate", "upgrade_check", "kubelet_config_plan", "__kubelet_config_batch"}
+FEW = {"rollout", "prune", "upgrade_check", "kubelet_config_plan"}
 """What stands for the others in the short tier: each playbook and each variable costs two seconds."""
 MORE_READ = {"migrate": ("kubelet_config_migrate_changes",)}
 MORE = {"migrate": {"kubelet_config_delivery": "native"}}
@@ -172,7 +172,7 @@ def test_a_host_localhost_with_the_connection_local_is_accepted(ansible: Ansible
     assert "the inventory has the host" not in run.output and NO_KUBECONFIG in run.output, run.output
 
 
-@pytest.mark.parametrize("playbook", ["drift", "dump", "prune"])
+@pytest.mark.parametrize("playbook", ["drift", "prune"])
 def test_groups_that_are_rolled_out_apart_may_differ_in_what_a_playbook_does_not_read(
     ansible: Ansible, playbook: str
 ) -> None:

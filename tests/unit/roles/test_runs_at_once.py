@@ -1,17 +1,15 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several runs of ansible-playbook at once, on groups that share nodes or not."""
+"""Several runs of ansible-playbook at once, on groups that share nodes."""
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import json
 import os
 import signal
 import subprocess
-import threading
 import time
 import typing as t
 from pathlib import Path
@@ -24,49 +22,31 @@ from tests.sim.api.refusal import Refusal
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.support.api import objects
 from tests.support.api.calls import CONFIGMAPS, NODES
-from tests.support.plays import boundaries
 from tests.support.plays.ansible import Ansible, Run, extra
 
-LEFT, RIGHT, APART = "n1:n2", "n2:n3", "n3"
+LEFT, RIGHT = "n1:n2", "n2:n3"
 OLD = "livenodes-kubelet-abcdefghij"
 # A run that is refused waits for a renewal of this Lease, at most a third of its duration.
 SECONDS = 24
-LOCK = "Prepare | Lock these nodes against other rollouts"
 VALUES = {"n1": 80, "n2": 81}
 """The declared values of two nodes that have a batch each."""
-
-
-class Held(t.NamedTuple):
-    """Requests that wait, after setting `reached`, until `free` is set."""
-
-    words: str
-    text: str
-    reached: threading.Event
-    free: threading.Event
 
 
 class Watched(PlayedCluster):
     """Three nodes, and a ConfigMap that no node uses.
 
-    `held` are requests that wait. `unlocked` are the writes of nodes, and the
-    removals of ConfigMaps, without one Lease that covers them or beside another one that does.
+    `unlocked` are the writes of nodes, and the removals of ConfigMaps, without one Lease that covers them or beside
+    another one that does.
     """
 
     def __init__(self) -> None:
         super().__init__("n1", "n2", "n3")
         self.configmaps[OLD] = objects.configmap(OLD)
-        self.held: list[Held] = []
         self.unlocked: list[str] = []
 
     def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
         words = f"{method} {url}"
-        for held in self.held:
-            if words.startswith(held.words) and held.text in json.dumps(body):
-                held.reached.set()
-                if not held.free.wait(20):
-                    # Sooner than the client gives up the request. It repeats this one for longer.
-                    raise Refusal(503, "busy")
         if method == "PATCH" and url.startswith(NODES) and "configSource" in (body.get("spec") or {}):
             self._watch(words, url.partition("?")[0].rpartition("/")[2])
         if method == "DELETE" and url.startswith(CONFIGMAPS):
@@ -82,11 +62,6 @@ class Watched(PlayedCluster):
                 covering.append(names)
         if len(covering) != 1 or (node is None and covering != [None]):
             self.unlocked.append(f"{words} under {covering}")
-
-    def hold(self, words: str, text: str = "") -> Held:
-        """Let requests wait that begin like this and whose body contains a text."""
-        self.held.append(Held(words, text, threading.Event(), threading.Event()))
-        return self.held[-1]
 
     def state(self) -> tuple[dict[str, int], set[str]]:
         """Return what all kubelets run, and the names of all ConfigMaps."""
@@ -199,80 +174,6 @@ def test_a_run_that_begins_during_another_changes_nothing(ansible: Ansible, flee
     assert (fleet.claims.items, fleet.unlocked) == ({}, [])
 
 
-def test_runs_on_groups_that_share_no_node_go_on_at_once(ansible: Ansible, fleet: Watched) -> None:
-    fleet.deaf = {"n1"}
-    with Begun(ansible, "rollout", *of("rollout", LEFT)) as one:
-        until(lambda: "n1" in fleet.assigned)
-        with Begun(ansible, "reset", *of("reset", APART)) as other:
-            reset = other.end()
-        assert one.running() and (reset.code, fleet.assigned) == (0, {"n1", "n3"}), reset.output
-        fleet.wake("n1")
-        done = one.end()
-    assert done.code == 0 and fleet.runs() == {"n1": 80, "n2": 80, "n3": 110}, done.output
-    assert (fleet.claims.items, fleet.unlocked) == ({}, [])
-
-
-# Long: the Leases of this test expire on a busy machine.
-@pytest.mark.fault(case=58)
-def test_a_rollout_that_begins_during_a_prune(ansible: Ansible, fleet: Watched) -> None:
-    """It waits for the end of the prune. What it pushes is not removed."""
-    removal, ready, go_on = fleet.hold(f"DELETE {CONFIGMAPS}/{OLD}"), threading.Event(), threading.Event()
-
-    def before(_number: int, name: str) -> bool:
-        if name == LOCK:
-            ready.set()
-            assert go_on.wait(250)
-        return True
-
-    # With a Lease of SECONDS it would wait about as long as the Lease of the prune lasts, or not at all.
-    given = (*of("rollout", LEFT), *extra(kubelet_config_lease_seconds=60))
-    # The rollout waits in front of its Lease, and not in a request: on a busy machine its client would give that up.
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        begun = pool.submit(boundaries.steps, ansible, "rollout", before, *given)
-        assert ready.wait(200)
-        with Begun(ansible, "prune") as prune:
-            assert removal.reached.wait(200)
-            go_on.set()
-            # It deletes its claim while it waits, so there are two Leases for a moment only.
-            until(lambda: fleet.claims.requests.count(("POST", "")) == 2)
-            assert fleet.assigned == set() and OLD in fleet.configmaps
-            removal.free.set()
-            pruned, rolled = prune.end(), begun.result()
-    assert pruned.code == 0 and OLD not in fleet.configmaps, pruned.output
-    assert rolled.code == 0 and fleet.runs() == {"n1": 80, "n2": 80, "n3": 90}, rolled.output
-    assert (fleet.claims.items, fleet.unlocked) == ({}, [])
-
-
-@pytest.mark.parametrize(
-    "pair",
-    [
-        ("rollout", "rollout"),
-        *(pytest.param(pair, marks=pytest.mark.long) for pair in (("rollout", "reset"), ("rollout", "prune"))),
-    ],
-    ids="-".join,
-)
-def test_runs_that_begin_at_the_same_moment(ansible: Ansible, fleet: Watched, pair: tuple[str, str]) -> None:
-    """One goes through. The other one goes through before or after it, or changes nothing."""
-    first, second = pair
-    with Begun(ansible, first, *of(first, LEFT)) as one, Begun(ansible, second, *of(second, RIGHT, 70)) as other:
-        ended = [one.end(), other.end()]
-    outputs = "\n".join(run.output for run in ended)
-    codes, found = [run.code == 0 for run in ended], fleet.runs()
-    assert any(codes) and (fleet.claims.items, fleet.unlocked) == ({}, []), outputs
-    mine, its = 80, {"rollout": 70, "reset": 110, "prune": 90}[second]
-    assert found["n1"] == (mine if codes[0] else 90), outputs
-    assert found["n3"] == (its if codes[1] else 90), outputs
-    last = [value for value, code in zip((mine, its), codes) if code and value != 90]
-    assert found["n2"] in last, outputs
-    assert all(json.loads(fleet.configmaps[name]["data"]["kubelet"]) for name in used(fleet)), "none was pruned"
-
-
-def used(fleet: Watched) -> set[str]:
-    """Return the names of the ConfigMaps that are assigned."""
-    sources = [node["spec"].get("configSource") for node in fleet.nodes.values()]
-    return {source["configMap"]["name"] for source in sources if source}
-
-
 @pytest.mark.fault(case=23)
 def test_two_limited_rollouts_at_once(two: Ansible, fleet: Watched) -> None:
     """The Lease covers the group, of which each changes another host. Its batch takes longer than the Lease lasts
@@ -290,23 +191,6 @@ def test_two_limited_rollouts_at_once(two: Ansible, fleet: Watched) -> None:
     assert (first.code, fleet.assigned, fleet.claims.items) == (0, {"n1"}, {}), first.output
     again = two.playbook("rollout", "--limit", "n2")
     assert (again.code, fleet.assigned, fleet.unlocked) == (0, {"n1", "n2"}, []), again.output
-    assert fleet.runs() == {**VALUES, "n3": 90}
-
-
-@pytest.mark.fault(case=56)
-def test_a_rollout_that_loses_its_lease_writes_nothing_more(two: Ansible, fleet: Watched) -> None:
-    """Neither a revert nor the next batch: another rollout may be changing the same nodes."""
-    with Begun(two, "rollout", "-e", "kubelet_config_wait_timeout=60") as one:
-        until(lambda: "n1" in fleet.assigned)
-        source = fleet.nodes["n1"]["spec"]["configSource"]
-        fleet.claims.items.clear()
-        lost = one.end()
-    assert lost.code != 0 and "this rollout lost its Lease kube-system/" in lost.output, lost.output
-    assert "stopped at n1: this rollout lost its Lease" in " ".join(lost.output.split()), lost.output
-    assert (fleet.assigned, fleet.nodes["n1"]["spec"]["configSource"]) == ({"n1"}, source)
-    fleet.wake("n1")
-    again = two.playbook("rollout")
-    assert (again.code, fleet.assigned, fleet.claims.items) == (0, {"n1", "n2"}, {}), again.output
     assert fleet.runs() == {**VALUES, "n3": 90}
 
 

@@ -14,12 +14,9 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
 from tests.sim.nodes import kubelet_config
 from tests.support.lab_node import dropin_contract
-from tests.support.lab_node.dropin_contract import LIVE, REFUSED
-from tests.support.lab_node.dropin_node import HEADER, dropin
+from tests.support.lab_node.dropin_node import HEADER
 
 OWN, FOLDER = "/var/lib/kubelet/config.yaml", "/etc/kubernetes/kubelet.conf.d"
-# A feature gate decides about its member, and the tables of the collection have no default for it.
-NO_KNOWN_DEFAULT = ("crashLoopBackOff",)
 FLAGS = [f"--config={OWN}", f"--config-dir={FOLDER}"]
 
 
@@ -37,31 +34,6 @@ def errors_of(words: list[str], minor: int, root: Path) -> str:
     except kubelet_config.Ended as end:
         return str(end)
     return ""
-
-
-@pytest.mark.parametrize("version", sorted(dropin_contract.recorded()))
-@pytest.mark.parametrize("name", sorted(LIVE))
-def test_drop_ins_are_live_as_on_a_real_kubelet(tmp_path: Path, version: str, name: str) -> None:
-    answers, row = dropin_contract.recorded()[version], LIVE[name]
-    write(tmp_path, OWN, json.dumps({**answers.own, **row.base}))
-    (tmp_path / FOLDER[1:]).mkdir(parents=True)
-    for file, fields in row.dropins.items():
-        write(tmp_path, f"{FOLDER}/{file}", dropin(fields))
-    shown = kubelet_config.shown(kubelet_config.read(FLAGS, answers.minor, tmp_path).config, answers.minor)
-    live = answers.live(name)
-    left_out = (*HEADER, *dropin_contract.MADE, *NO_KNOWN_DEFAULT)
-    different = {field: (value, live.get(field)) for field, value in shown.items() if value != live.get(field)}
-    assert {field: values for field, values in different.items() if field not in left_out} == {}
-    assert {field: shown.get(field, "absent") for field in row.live} == row.live
-
-
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_drop_ins_that_end_a_kubelet(tmp_path: Path, name: str) -> None:
-    text, words = REFUSED[name]
-    write(tmp_path, OWN, json.dumps(HEADER))
-    write(tmp_path, f"{FOLDER}/1.conf", text)
-    found = errors_of(FLAGS, 36, tmp_path)
-    assert (words in found) if name != "valid" else found == ""
 
 
 def answers() -> t.Iterator[tuple[str, dict[str, t.Any], str]]:

@@ -10,7 +10,14 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import ANY, NAMED, Hosts, Run, asked
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.hosts import (
+    ANY,
+    NAMED,
+    Hosts,
+    Run,
+    asked,
+    left_out,
+)
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs import Differing, in_words
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import UNKNOWN
 
@@ -125,6 +132,22 @@ OUTSIDE = (
 )
 def test_hosts_that_a_run_refuses(must: str, run: Run, message: str) -> None:
     assert run.problem(must) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ({"tags": ["all"], "skip_tags": []}, False),
+        ({"tags": ["x"]}, True),
+        ({"skip_tags": ["untagged"]}, True),
+        ({"start_at_task": "Kubeadm"}, True),
+        ({"start_at_task": ""}, True),
+        ({"tags": ["untagged"]}, False),
+        ({"tags": ["x"], "listtasks": True}, False),
+    ],
+)
+def test_options_that_leave_out_tasks(options: dict[str, t.Any], refused: bool) -> None:
+    assert ("leaves out tasks of this playbook" in left_out(options)) == refused
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,14 @@ def test_in_use(message: str, reason: str, place: str, active: dict[str, str] | 
     assert read_condition(message, reason, "True") == (expected, place, "")
 
 
-@pytest.mark.parametrize("step", ["load", "parse", "validate"])
+@pytest.mark.parametrize(
+    ("step", "meaning"),
+    [
+        ("load", "it could not read its checkpoint of it"),
+        ("parse", "it could not decode it: a wrong apiVersion, kind or type"),
+        ("validate", "it contains an invalid value"),
+    ],
+)
 @pytest.mark.parametrize(
     ("message", "place", "active"),
     [
@@ -94,7 +101,7 @@ def test_in_use(message: str, reason: str, place: str, active: dict[str, str] | 
         (f"using last-known-good: {PATH}b", "checkpoint", BEFORE),
     ],
 )
-def test_refused(step: str, message: str, place: str, active: dict[str, str] | None) -> None:
+def test_refused(step: str, meaning: str, message: str, place: str, active: dict[str, str] | None) -> None:
     """The uid in the reason is the assigned one, that in the message the one in use."""
     for reason in (f'failed to {step} current (UID: "a1")', f"failed to {step} current: {PATH}a"):
         good = status_of(active=active, lastKnownGood=active) if active else {}
@@ -103,7 +110,7 @@ def test_refused(step: str, message: str, place: str, active: dict[str, str] | N
             place,
             "",
         )
-        assert FORM.meaning_of_error(reason) and not FORM.is_sync_error(reason)
+        assert FORM.meaning_of_error(reason) == meaning and not FORM.is_sync_error(reason)
 
 
 SYNCS = [

@@ -100,7 +100,7 @@ CASES: dict[str, tuple[Terms, tuple[Facts, ...], str | Action]] = {
     ),
     "a kubelet from before the trial has not read it": (CONFIRMED, (OLD, OLD._replace(now=99999)), WAIT),
     "a later one has read the former configuration": (CONFIRMED, (FORMER, FORMER._replace(now=99999)), WAIT),
-    "time alone does not graduate": (TERMS, (at(110), at(399)), WAIT),
+    "time alone does not graduate": (PATIENT, (at(110), at(9000)), WAIT),
     "the confirmation is late": (TERMS, (at(110), at(400)), LATE),
     "a break starts the time anew": (CONFIRMED, BREAK, WAIT),
     "a break, and the whole time": (CONFIRMED, (*BREAK, at(1010)), GRADUATE),
