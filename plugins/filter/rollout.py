@@ -94,6 +94,7 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
     "counted": value.counted,
     "problem": value.problem,
     "result": result,
+    "shown": goals.shown,
     "own_files": own_file.needed,
     "to_inspect": rows.to_inspect,
     "asked": layers.asked,

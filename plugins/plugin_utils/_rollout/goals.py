@@ -22,6 +22,13 @@ GOALS = (PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE)
 """
 ASSIGN, RESET = "switch", "reset"
 """How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
+_NO_MIGRATION = "No node of the group has a source by another delivery: there is nothing to migrate."
+_NOTHING = {
+    LOCAL: "No node of the group has a configuration of this collection: there is nothing to reset.",
+    CHECKPOINT: _NO_MIGRATION,
+    NATIVE: _NO_MIGRATION,
+}
+"""What is shown if no node changes: the headline of a rollback names that, and a plan shows itself."""
 _NONE_LEFT = "a migration to drop-ins leaves no previous configuration, since a checkpoint is not a drop-in"
 _UNKNOWN = "its previous configuration is unknown"
 REMEDY = (
@@ -54,6 +61,11 @@ def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows, undo: Any = "") -> d
 def entry_point(goal: str) -> str:
     """Return how a batch changes the nodes that the plan of a goal assigns a source to."""
     return f"to_{goal}" if goal in (CHECKPOINT, NATIVE) else ASSIGN
+
+
+def shown(rollout: Mapping[str, Any], goal: str) -> list[str]:
+    """Return the plan that was made from the status, for people, line by line. C(rollout): the value of the rollout."""
+    return list(rollout["text"] or filter(None, [_NOTHING.get(goal)]))
 
 
 def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
