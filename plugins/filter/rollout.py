@@ -42,14 +42,17 @@ def begin(
     """
     planned = goals.of_goal(goal, plan, info, undo)
     goals.refuse_without_way_back(planned, info, table["hosts"])
+    before = (current or {}).get("nodes") or {}
+    others = goals.created_again(before, info)
     if writes and not dry_run:
-        goals.refuse_older_plan((current or {}).get("nodes") or {}, info)
+        goals.refuse_older_plan(before, {name: row for name, row in info.items() if name not in others})
     begins = float(began or time.time())
     of_value = {key: options.pop(key) for key in value.Options._fields if key in options}
     own = value.Options(**of_value)
     away = {name: row["message"] for name, row in (lost or {}).items()}
-    # Deleted since the plan was made.
-    gone = {name: why for name, why in away.items() if name in table["hosts"] and name not in info}
+    # Deleted since the plan was made, and perhaps created again.
+    lost_since = {**others, **{name: why for name, why in away.items() if name not in info}}
+    gone = {name: lost_since[name] for name in table["hosts"] if name in lost_since}
     left = {name: host for name, host in table["hosts"].items() if name not in gone}
     table, skipped = {**table, "hosts": left}, {**(skipped or {}), **gone}
     ordered = order.order(planned, goal, table, info, lost=away, **options)
@@ -91,6 +94,7 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
     "counted": value.counted,
     "problem": value.problem,
     "result": result,
+    "shown": goals.shown,
     "own_files": own_file.needed,
     "to_inspect": rows.to_inspect,
     "asked": layers.asked,

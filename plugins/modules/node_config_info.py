@@ -175,6 +175,9 @@ nodes:
       description: >-
         Whether the node has the label C(node-role.kubernetes.io/control-plane) or C(node-role.kubernetes.io/master).
       type: bool
+    uid:
+      description: The uid of the Node. One that was deleted and created again has another.
+      type: str
     place:
       description: >-
         From where a kubelet before 1.11 has its configuration. V(checkpoint) is a ConfigMap, V(init) its

@@ -20,7 +20,8 @@ from .. import host_table
 from .inputs import MAIN, named
 from .rendered import UNKNOWN, is_template
 
-FILE_NAME = re.compile(r"\S+\.(ya?ml|json)")
+# Not of YAML that is wrong, and without what a quoted text of a template cannot have.
+FILE_NAME = re.compile(r"[^\n:'{}\[]+\.(ya?ml|json)")
 
 
 class Hosts:

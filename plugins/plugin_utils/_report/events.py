@@ -120,7 +120,8 @@ def _begun(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterat
 
 def _forecast(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:
     if isinstance(result.get("summary"), dict):
-        yield Event(FORECAST, detail={"summary": result["summary"], "text": list(map(str, _items(result.get("text"))))})
+        counts = {key: count for key, count in result["summary"].items() if isinstance(count, int)}
+        yield Event(FORECAST, detail={"summary": counts, "text": list(map(str, _items(result.get("text"))))})
 
 
 def _lease(result: t.Mapping[str, t.Any], _node: str, _failed: bool) -> t.Iterator[Event]:

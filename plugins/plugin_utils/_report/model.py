@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import typing as t
 
@@ -102,6 +103,8 @@ class Rollout:
         self.paused: dict[str, t.Any] | None = None
         self.outcome = "running"
         self._groups: dict[str, None] = {}
+        self._past: dict[str, t.Any] = {"summary": {}, "text": []}
+        """The forecasts of the rollouts of the run that have begun, in one."""
         self._known: dict[str, int] = {}
         self._planned: set[str] = set()
         """Nodes whose change is known from the present playbook, of several in one run."""
@@ -114,11 +117,15 @@ class Rollout:
         elif event.kind == events.PLAN:
             self._plan(event.detail)
         elif event.kind == events.FORECAST:
-            self.forecast = event.detail
+            earlier, later = self._past, event.detail
+            summary = collections.Counter(earlier["summary"])
+            summary.update(later["summary"])
+            self.forecast = {"summary": dict(summary), "text": [*earlier["text"], *later["text"]]}
         elif event.kind == events.GROUP:
             self._groups[event.message] = None
             self.group = ", ".join(self._groups)
         elif event.kind == events.BATCH:
+            self._past = self.forecast or self._past
             self.close()
             if not self.check_mode:
                 self._open(at, event.detail)

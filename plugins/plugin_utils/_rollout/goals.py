@@ -10,7 +10,7 @@ from typing import Any, Container, Iterable, Mapping
 from ...module_utils._config import delivery as deliveries
 from ...module_utils._config import rollback
 from ...module_utils._config.values import annotation
-from ...module_utils._config.values.node_row import counted, shown_nodes
+from ...module_utils._config.values.node_row import RECREATED, counted, shown_nodes
 from ...module_utils._config.values.reference import describe, same_place
 from ...module_utils._config.values.short_texts import minor_of
 
@@ -22,6 +22,13 @@ GOALS = (PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE)
 """
 ASSIGN, RESET = "switch", "reset"
 """How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
+_NO_MIGRATION = "No node of the group has a source by another delivery: there is nothing to migrate."
+_NOTHING = {
+    LOCAL: "No node of the group has a configuration of this collection: there is nothing to reset.",
+    CHECKPOINT: _NO_MIGRATION,
+    NATIVE: _NO_MIGRATION,
+}
+"""What is shown if no node changes: the headline of a rollback names that, and a plan shows itself."""
 _NONE_LEFT = "a migration to drop-ins leaves no previous configuration, since a checkpoint is not a drop-in"
 _UNKNOWN = "its previous configuration is unknown"
 REMEDY = (
@@ -54,6 +61,11 @@ def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows, undo: Any = "") -> d
 def entry_point(goal: str) -> str:
     """Return how a batch changes the nodes that the plan of a goal assigns a source to."""
     return f"to_{goal}" if goal in (CHECKPOINT, NATIVE) else ASSIGN
+
+
+def shown(rollout: Mapping[str, Any], goal: str) -> list[str]:
+    """Return the plan that was made from the status, for people, line by line. C(rollout): the value of the rollout."""
+    return list(rollout["text"] or filter(None, [_NOTHING.get(goal)]))
 
 
 def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
@@ -159,7 +171,7 @@ def refuse_without_way_back(planned: Mapping[str, Any], rows: Rows, names: Itera
 
 
 def refuse_older_plan(planned_from: Rows, rows: Rows) -> None:
-    """Raise ValueError if a node has another source than when it was planned.
+    """Raise ValueError if a node has another source than when it was planned. See C(created_again) for other Nodes.
 
     C(planned_from): the nodes of kubelet_configz_facts, without the source of a machine that is new or newly installed.
     """
@@ -171,8 +183,14 @@ def refuse_older_plan(planned_from: Rows, rows: Rows) -> None:
     if changed:
         raise ValueError(
             f"{shown_nodes(changed)}: the assigned configuration has changed since this run was planned, by another "
-            "run or a Node that was created again. Run it again. Nothing was changed"
+            "run. Run it again. Nothing was changed"
         )
+
+
+def created_again(planned_from: Rows, rows: Rows) -> dict[str, str]:
+    """Return by name the nodes that are not the Nodes that were planned, with cause and remedy."""
+    before = {name: row.get("uid") for name, row in planned_from.items()}
+    return {name: RECREATED for name, row in rows.items() if before.get(name) not in (None, row.get("uid"))}
 
 
 def _by_reason(stuck: Mapping[str, str], names: Container[str]) -> str:

@@ -93,6 +93,17 @@ def play(ansible: Ansible, playbook: str, **more: t.Any) -> Run:
     return ansible.playbook(playbook, *extra(**given))
 
 
+@pytest.mark.parametrize(
+    ("playbook", "given", "words"),
+    [("reset", {}, "nothing to reset"), ("migrate", {"kubelet_config_delivery": "checkpoint"}, "nothing to migrate")],
+)
+def test_a_run_that_changes_nothing_shows_that(
+    tmp_path: Path, fresh: Fleet, playbook: str, given: dict[str, t.Any], words: str
+) -> None:
+    run = play(playbooks(tmp_path, fresh), playbook, **given)
+    assert run.code == 0 and words in run.output and '"msg": []' not in run.output, run.output
+
+
 def test_a_rollback_of_a_stopped_rollout_changes_only_its_nodes(tmp_path: Path, fleet: Fleet) -> None:
     """n1 was changed, n2 failed and was reverted, the others were not touched: what they ran before is older."""
     ansible = playbooks(tmp_path, fleet)

@@ -336,7 +336,7 @@ def info(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Resu
         found, away = _skipping(session, options)
     else:
         found = node_requests.read(session, options["nodes"], options["label_selectors"] or ())
-    rows = {name: node_rows.row(node) for name, node in found.items()}
+    rows = {name: {**node_rows.row(node), "uid": node.uid} for name, node in found.items()}
     result: _Result = {"changed": False, "nodes": rows, "away": away, "summary": node_rows.summarise(rows)}
     if options.get("capacity"):
         result["capacity"] = {name: machine_size.capacity(node.capacity) for name, node in found.items()}

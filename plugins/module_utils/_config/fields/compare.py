@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from ..values import amounts, paths
 from ..values.document import render
-from . import fields
+from . import fields, gates
 from .field_row import Field
 from .shadow import HIDDEN
 
@@ -148,7 +148,7 @@ def with_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
 
     Source: pkg/kubelet/apis/config/v1beta1/defaults.go.
     """
-    result: dict[str, Any] = copy.deepcopy(dict(config))
+    result = with_gate_defaults(config, minor)
     if not fields.OLDEST_MINOR <= minor <= fields.NEWEST_MINOR:
         return result
     _fill_dependent(result, minor)
@@ -156,6 +156,20 @@ def with_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
         default = field.default_at(minor)
         if default is not None and field.exists_at(minor):
             _fill(result, field, default, minor)
+    return result
+
+
+def with_gate_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
+    """Return a configuration with the defaults that its feature gates decide about.
+
+    The kubelet fills them into its config file before it reads a drop-in, which may turn the gate off.
+    """
+    result: dict[str, Any] = copy.deepcopy(dict(config))
+    for path, name, default in _BY_GATE:
+        gate = gates.lookup(name)
+        given = paths.typed(result.get("featureGates"), dict)
+        if gate and minor <= fields.NEWEST_MINOR and gate.enabled(minor, given):
+            _fill(result, fields.ALL[path], default, minor)
     return result
 
 
@@ -238,6 +252,11 @@ _MERGED = {
     "imagefs.inodesFree": "5%",
 }
 _DURATION = fields.ALL["nodeStatusUpdateFrequency"]
+# Fields that have a default while a feature gate is on, and that the kubelet refuses while it is off.
+_BY_GATE = (
+    ("crashLoopBackOff.maxContainerRestartPeriod", "KubeletCrashLoopBackOffMax", "5m0s"),
+    ("imagePullCredentialsVerificationPolicy", "KubeletEnsureSecretPulledImages", "NeverVerifyPreloadedImages"),
+)
 
 
 def _leaves(value: Any, at: paths.Path, minor: int) -> Iterator[tuple[str, Any]]:

@@ -176,13 +176,18 @@ def _crash_loop(config: EffectiveConfig) -> Iterator[Finding]:
             f"{IC}FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must "
             "not be set"
         )
-        yield path, message, "Remove it, or set featureGates.KubeletCrashLoopBackOffMax: true."
+        yield path, message, _remove_or_enable("KubeletCrashLoopBackOffMax")
     elif not 1000 <= period // 10**6 <= 300000:
         message = (
             f"{IC}CrashLoopBackOff.MaxContainerRestartPeriod (got: {period / _SECOND:g} seconds) must be set between "
             "1s and 300s"
         )
         yield path, message, "Give a duration from 1s to 300s."
+
+
+def _remove_or_enable(gate: str) -> str:
+    # The kubelet fills in the defaults of its config file before it reads the drop-ins.
+    return f"Remove it, or set featureGates.{gate}: true. A drop-in removes its default with null."
 
 
 _PULL_POLICIES = ("NeverVerify", "NeverVerifyPreloadedImages", "NeverVerifyAllowlistedImages", "AlwaysVerify")
@@ -197,7 +202,7 @@ def _pull_policy(config: EffectiveConfig) -> Iterator[Finding]:
                 message = (
                     f"{IC}`{field}` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled"
                 )
-                yield field, message, "Remove it, or set featureGates.KubeletEnsureSecretPulledImages: true."
+                yield field, message, _remove_or_enable("KubeletEnsureSecretPulledImages")
         return
     if value and value not in _PULL_POLICIES:
         message = f'{IC}option "{value}" specified for {path}. Valid options are {quoted(_PULL_POLICIES, comma=False)}'

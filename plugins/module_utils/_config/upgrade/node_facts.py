@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from ..fields import binary_facts, merged_dropins, overlay, shadow
+from ..fields import binary_facts, compare, merged_dropins, overlay, shadow
 from ..fields.binary_facts import BinaryFacts
 from ..values import paths
 from ..values.short_texts import minor_of
@@ -139,8 +139,12 @@ class UpgradeFacts:
         return next((one for one in reversed(self.flags) if one.name == name), None)
 
     def merged(self, minor: int) -> dict[str, Any]:
-        """Return what files and flags set for a kubelet of this minor, without defaults."""
+        """Return what files and flags set for a kubelet of this minor, without defaults but those that a drop-in may
+        turn into a fault.
+        """
         base, *layers = [one.content for one in self.files] or [{}]
+        if layers:
+            base = compare.with_gate_defaults(base, minor)
         by_flags = shadow.values(self.argv, minor)
         known = {path: value for path, value in by_flags.items() if value is not shadow.UNKNOWN}
         return overlay.put(merged_dropins.merge(base, layers), known)

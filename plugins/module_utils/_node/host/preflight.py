@@ -103,8 +103,14 @@ def look(
     its files are (`files`). A unit that is not understood is returned as `refused`, with everything that is known of
     it. Raises UnitError without systemd.
     """
+    return of_unit(Unit(name, root, run, bool(terms.dropin_dir)), text, local, with_disk, terms)
+
+
+def of_unit(unit: Unit, text: str | None, local: bool, with_disk: bool, terms: Terms) -> dict[str, Any]:
+    """Return the same of a unit, which remembers what systemd answered."""
+    root, run = unit.root, unit.run
     terms = terms._replace(config_dir=files.plain(terms.config_dir))
-    node = _node_of(Unit(name, root, run, bool(terms.dropin_dir)), _purpose(text, local), terms, local)
+    node = _node_of(unit, _purpose(text, local), terms, local)
     answers = _ask(text, node)
     minor = minor_of(answers.version)
     kubelet = _kubelet(node, answers.version)
@@ -130,7 +136,7 @@ def look(
     result["own"] = _own_layers(node)
     result.update(_decided(node, result, problems, judged.against, answers)._asdict())
     if with_disk:
-        result["disk"] = dropin_look.on_disk(node.now.argv, list(node.dropins), name, root, run)
+        result["disk"] = dropin_look.on_disk(node.now.argv, list(node.dropins), unit.name, root, run)
         layers = [node.path, *node.dropins]
         result["files"] = named_files.owned(node.unit.files(), node.now.argv, judged.effective, layers, root)
     return result

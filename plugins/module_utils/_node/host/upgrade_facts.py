@@ -41,9 +41,9 @@ def look(
     `dropin_dir`: the drop-in folder of a kubelet that another program, which the unit runs, starts. Raises UnitError
     without systemd.
     """
-    terms = preflight_decisions.Terms(dropin_dir=dropin_dir)
-    found = preflight.look(name, root=root, run=run, with_disk=True, terms=terms)
     unit = Unit(name, root, run, bool(dropin_dir))
+    terms = preflight_decisions.Terms(dropin_dir=dropin_dir)
+    found = preflight.of_unit(unit, None, local=False, with_disk=True, terms=terms)
     argv = preflight.commands(unit)[1].argv
     runtime = found["host"]["container_runtime"]
     disk = found["disk"]

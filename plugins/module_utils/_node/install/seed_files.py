@@ -13,6 +13,8 @@ from ..system.command import Run
 
 SERVICE = "livenodes-kubelet-seed.service"
 SERVICE_PATH = f"/etc/systemd/system/{SERVICE}"
+AT_BOOT = "multi-user.target"
+"""What starts the service where no kubelet's unit does, so that it reports a wrong name of that unit."""
 
 
 def folder(config_dir: str) -> str:
@@ -26,7 +28,7 @@ def content(config_dir: str) -> str:
 
 
 def wanted_by(unit: str) -> str:
-    """Return the path of the link with which the kubelet's unit starts the service."""
+    """Return the path of the link with which a unit, such as the kubelet's, starts the service."""
     return f"/etc/systemd/system/{unit}.wants/{SERVICE}"
 
 
@@ -38,7 +40,7 @@ def waits(config_dir: str) -> bool:
 def remove(config_dir: str, unit: str, run: Run) -> None:
     """Remove the files of a seed, first what lets it begin again. Raises FileError."""
     files.remove(content(config_dir))
-    for path in (wanted_by(unit), SERVICE_PATH):
+    for path in (wanted_by(AT_BOOT), wanted_by(unit), SERVICE_PATH):
         files.remove(path)
     with contextlib.suppress(OSError):
         os.rmdir(os.path.dirname(wanted_by(unit)))

@@ -6,11 +6,11 @@ the first time. The files remove themselves::
 
     <config_dir>/seed/program.zip    the guard's program, which is installed from here
     <config_dir>/seed/seed.json      the configuration, and how it is assigned
-    /etc/systemd/system/livenodes-kubelet-seed.service, wanted by the kubelet's unit
+    /etc/systemd/system/livenodes-kubelet-seed.service, wanted by the kubelet's unit and at boot
 
-A service runs this before each start of the kubelet, until there is what the kubelet needs for a start: its unit and
-the files that this reads, which `kubeadm join` or a package may bring later. Then the seed ends, whatever comes of it:
-a kubelet that ran once is changed by nothing but a rollout.
+A service runs this at boot and before each start of the kubelet, until there is what the kubelet needs for a start: its
+unit and the files that this reads, which `kubeadm join` or a package may bring later. Then the seed ends, whatever
+comes of it: a kubelet that ran once is changed by nothing but a rollout.
 
 The trial is a usual one. It is confirmed from the beginning, because no controller knows the machine yet: the guard
 reverts what the kubelet refuses or ends with, and asks for the Node before the configuration is last-known-good.
@@ -93,6 +93,7 @@ def entries(config_dir: str, unit: str, seed: Seed, with_program: bool = True) -
             Entry(_program(config_dir), 0o600, program),
             Entry(seed_files.SERVICE_PATH, 0o644, _service_text(config_dir, unit).encode()),
             Entry(seed_files.wanted_by(unit), link=seed_files.SERVICE_PATH),
+            Entry(seed_files.wanted_by(seed_files.AT_BOOT), link=seed_files.SERVICE_PATH),
         ]
     return found
 

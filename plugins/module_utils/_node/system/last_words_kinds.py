@@ -32,6 +32,9 @@ ENDS = re.compile(
 )
 """Messages after which the kubelet ends."""
 
+# A path may have spaces, or colons.
+_PATH = r"(?:\S+|[^:]+)"
+
 STARTING = re.compile(
     rf"{_NO_CERTIFICATE}|"
     rf"(?:Error: |panic: |fatal error: )?(?:{_LOGGED}|\[?invalid configuration: |failed to merge |failed to read "
@@ -40,7 +43,7 @@ STARTING = re.compile(
     r"syntax|unable to load client CA file|can't use reservedSystemCPUs|unable to parse reservedSystemCPUs|"
     r"--show-hidden-metrics-for-version must be|unsupported log format|initialize logging|Cipher suite |unknown tls "
     r"version|non-positive interval for|error converting cgroup name |http2: TLSConfig|tls: (?:failed to|private key)|"
-    r"listen tcp |open \S+\.(?:crt|key|pem): )|panic: \[cpumanager\] ",
+    rf"listen tcp |open {_PATH}\.(?:crt|key|pem): )|panic: \[cpumanager\] ",
     re.IGNORECASE,
 )
 """How the messages begin with which a kubelet ends while it starts. Other errors may quote the same words, and only by
@@ -181,8 +184,9 @@ _KINDS = (
             r"differs from state checkpoint policy",
             r"reserved cpus: .* present in defaultCpuSet",
             rf"error creating pod logs root directory .*{_UNREADABLE}$",
-            rf"open \S+\.(?:crt|key|pem): {_UNREADABLE}",
-            rf"^failed to (?:run kubelet|listen and serve): (?:open|read) (?!/dev/|/proc/|/sys/)\S+: {_UNREADABLE}$",
+            rf"open {_PATH}\.(?:crt|key|pem): {_UNREADABLE}",
+            r"^failed to (?:run kubelet|listen and serve): (?:open|read) (?!/dev/|/proc/|/sys/)"
+            rf"{_PATH}: {_UNREADABLE}$",
         ),
     ),
     (

@@ -13,6 +13,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.filter import rollout
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 from tests.support.api.objects import place
 
@@ -40,6 +41,21 @@ def test_a_node_that_was_deleted_after_the_plan_is_skipped() -> None:
     value = rollout.rollout(plan, "begin", table, INFO, "all", max_unavailable=1, lost=gone)
     assert value["hosts"] == ["n1"] and value["rest"] == []
     assert value["skipped"] == {"n2": "there is no such Node"}
+
+
+@pytest.mark.parametrize("action", ["assign", "unchanged"])
+def test_a_node_that_was_created_again_after_the_plan_is_skipped(action: str) -> None:
+    """The others of its group are rolled out to. The plan of another machine is not that of this one."""
+    table = host_table.node_table(["n1", "n2"], {"n1": {}, "n2": {}})
+    planned = PLAN["nodes"]["n1"]
+    plan = {**PLAN, "nodes": {"n1": planned, "n2": {**planned, "action": action}}}
+    before = {"nodes": {name: {"source": place("old"), "uid": f"of {name}"} for name in ("n1", "n2")}}
+    info = {
+        "n1": {**INFO["n1"], "source": place("old"), "uid": "of n1"},
+        "n2": {**INFO["n1"], "source": None, "uid": "another"},
+    }
+    value = rollout.rollout(plan, "begin", table, info, "all", current=before, writes=True, max_unavailable=1)
+    assert (value["hosts"], value["rest"], value["skipped"]) == (["n1"], [], {"n2": node_row.RECREATED})
 
 
 def test_errors_are_those_of_ansible() -> None:

@@ -73,9 +73,16 @@ def test_a_text_that_is_no_configuration(name: str, value: t.Any, wrong: bool) -
     assert found.startswith(f"{name} on h1, h2: its value") if wrong else found == ""
 
 
-def test_the_name_of_a_file_is_no_configuration() -> None:
-    found = message((None, {"kubelet_config": "files/kubelet.yml"}))
-    assert found.endswith("To read the file, write {{ lookup('ansible.builtin.file', 'files/kubelet.yml') }}")
+@pytest.mark.parametrize("name", ["files/kubelet.yml", "files/our kubelets.yaml", "kubelet.json"])
+def test_the_name_of_a_file_is_no_configuration(name: str) -> None:
+    found = message((None, {"kubelet_config": name}))
+    assert found.endswith(f"To read the file, write {{{{ lookup('ansible.builtin.file', '{name}') }}}}")
+
+
+@pytest.mark.parametrize("text", ["maxPods: [ a.yml", "our 'own' kubelet.yml", "the file\nkubelet.yml"])
+def test_a_text_that_is_no_name_of_a_file(text: str) -> None:
+    found = message((None, {"kubelet_config": text}))
+    assert found and "lookup" not in found
 
 
 @pytest.mark.parametrize(

@@ -240,6 +240,7 @@ def test_a_failed_task_without_a_module_has_its_message() -> None:
         {"invocation": {"module_args": "x"}},
         {"paused": 1},
         {"summary": {}, "text": 5},
+        {"summary": {"nodes_to_restart": "two"}},
         *({"ansible_facts": {"__kubelet_config_rollout": value}} for value in ({"text": 5}, {"batches": [None]})),
         {
             "ansible_facts": {

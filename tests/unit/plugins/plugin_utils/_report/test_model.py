@@ -175,6 +175,20 @@ def test_a_second_rollout_of_a_run_shows_its_own_changes() -> None:
     assert [node.change for node in made.nodes.values()] == [1, 1]
 
 
+def forecast(line: str, restarts: int) -> Event:
+    return Event("forecast", detail={"summary": {"nodes_to_restart": restarts}, "text": [line]})
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_a_run_of_two_rollouts_has_the_forecasts_of_both(check_mode: bool) -> None:
+    """That of the playbook `plan` before a rollout is replaced, and so is one of a run that changed nothing."""
+    made = rollout()
+    made.check_mode = check_mode
+    for event in (forecast("old", 9), forecast("a", 2), BATCH, BATCH, forecast("old", 9), forecast("b", 3), BATCH):
+        made.apply(event, 110)
+    assert output.document(made)["forecast"] == {"summary": {"nodes_to_restart": 5}, "text": ["a", "b"]}
+
+
 def test_a_rollout_after_a_plan_shows_what_it_changes() -> None:
     begins = Event("begun")
     made = rollout(begins, planned("n1", to=80), begins, planned("n1", to=90))

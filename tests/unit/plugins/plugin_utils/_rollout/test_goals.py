@@ -221,6 +221,24 @@ def test_nodes_that_cannot_migrate_are_named(goal: str, why: str) -> None:
     assert (made["nodes"], made["text"]) == ({}, [f"1 node (n1): not changed, {why}"])
 
 
+@pytest.mark.parametrize(
+    ("goal", "expected"),
+    [
+        ("local", ["No node of the group has a configuration of this collection: there is nothing to reset."]),
+        ("checkpoint", ["No node of the group has a source by another delivery: there is nothing to migrate."]),
+        ("native", ["No node of the group has a source by another delivery: there is nothing to migrate."]),
+        # The headline of a rollback names it, and the plan shows itself.
+        ("previous", []),
+        ("plan", []),
+    ],
+)
+def test_a_run_with_nothing_to_do_shows_a_sentence(goal: str, expected: list[str]) -> None:
+    assert goals.shown({"text": []}, goal) == expected
+    assert goals.shown({"text": ["n1: kube-system/a -> its local config"]}, goal) == [
+        "n1: kube-system/a -> its local config"
+    ]
+
+
 @pytest.mark.parametrize(("version", "moves"), [("v1.23.17", True), ("v1.24.0", False), ("unknown", True)])
 def test_only_kubelets_that_follow_their_node_migrate_to_native(version: str, moves: bool) -> None:
     rows = {"n1": status("a", "checkpoint", kubelet_version=version)}

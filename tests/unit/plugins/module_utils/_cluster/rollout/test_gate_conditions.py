@@ -61,6 +61,13 @@ def test_who_is_away(second: t.Any, kubelet: t.Any, unready: bool, expected: str
         assert (row["ok"], row["state"]) == (False, "skipped") and expected in row["message"]
 
 
+def test_a_row_has_the_uid_of_its_node() -> None:
+    """By it, a rollout knows a Node that was created again since its plan."""
+    listed = node("n1")
+    listed["metadata"]["uid"] = "u1"
+    assert info(Direct(listed), nodes=["n1"])["nodes"]["n1"]["uid"] == "u1"
+
+
 def test_without_the_option_a_missing_node_is_an_error() -> None:
     with pytest.raises(ClusterError, match="has no node named n2, n3"):
         info(Direct(node("n1")), skip=False)

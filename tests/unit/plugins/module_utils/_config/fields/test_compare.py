@@ -68,9 +68,12 @@ def test_a_value_that_may_be_the_default_already_is_not_known_to_change() -> Non
         ("failCgroupV1", True, 34, False, True),
         ("failCgroupV1", False, 35, True, True),
         ("cgroupDriver", "systemd", 34, "cgroupfs", True),
-        # The runtime decides it, or a gate does.
+        # The runtime decides it.
         ("cgroupDriver", "cgroupfs", 36, None, False),
-        ("imagePullCredentialsVerificationPolicy", "AlwaysVerify", 36, None, False),
+        # A gate decides it.
+        ("imagePullCredentialsVerificationPolicy", "AlwaysVerify", 34, None, False),
+        ("imagePullCredentialsVerificationPolicy", "AlwaysVerify", 36, "NeverVerifyPreloadedImages", True),
+        ("imagePullCredentialsVerificationPolicy", "AlwaysVerify", BEYOND, None, False),
         # Without a default the value is gone.
         ("readOnlyPort", 10255, 36, None, True),
         ("memoryManagerPolicy", "Static", 21, "None", True),

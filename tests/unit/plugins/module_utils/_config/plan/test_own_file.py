@@ -51,6 +51,14 @@ def test_the_first_minor_whose_source_is_the_own_file() -> None:
         assert list(made["variants"].values()) == [expected]
 
 
+@pytest.mark.parametrize("gate", ["KubeletCrashLoopBackOffMax", "KubeletEnsureSecretPulledImages"])
+def test_a_checkpoint_that_turns_a_gate_off_has_no_default_of_its_field(gate: str) -> None:
+    """The kubelet fills it in only while the gate of the same file is on."""
+    live, facts = tables.of_n1(tables.of_36(OWN)), {"n1": tables.facts_36(OWN, OWN)}
+    made = tables.planned(live, {"featureGates": {gate: False}}, deliveries={"n1": "checkpoint"}, own=facts)
+    assert (made["refused"], tables.rules(made, "n1")) == (False, [])
+
+
 def test_a_later_change_of_the_own_file_is_taken_up() -> None:
     read = {**OWN, "kubeAPIQPS": 9}
     own = {**OWN, "clusterDNS": ["10.0.0.1"], "containerLogMaxFiles": 7}

@@ -126,6 +126,24 @@ def test_the_record_of_a_migrated_node_has_what_its_file_and_the_drop_ins_of_oth
 
 
 @pytest.mark.parametrize(
+    ("gate", "field", "rule"),
+    [
+        ("KubeletCrashLoopBackOffMax", "crashLoopBackOff.maxContainerRestartPeriod", "crash-loop-period"),
+        ("KubeletEnsureSecretPulledImages", "imagePullCredentialsVerificationPolicy", "pull-policy"),
+    ],
+)
+def test_a_drop_in_that_turns_a_gate_off_keeps_the_default_of_its_field(gate: str, field: str, rule: str) -> None:
+    """The kubelet has filled it into its own file before, and refuses it then. Kubelet v1.36.2 was asked."""
+    layer = {"featureGates": {gate: False}}
+    read = {**OWN, **layer}
+    live, facts = tables.of_36(read), tables.facts_36(OWN, read)
+    made = _migrated(live, facts, layer, migrate="changed")
+    assert ("refusal", rule, field) in tables.rules(made, "n1") and made["refused"]
+    assert not _migrated(live, facts, {**layer, field.split(".")[0]: None})["refused"]
+    assert not _migrated(tables.of_36(OWN), tables.facts_36(OWN, OWN), {})["refused"]
+
+
+@pytest.mark.parametrize(
     "row", [{"delivery": "dropin"}, {"delivery": "none", "source": None, "status": None}], ids=["dropin", "none"]
 )
 def test_a_migration_changes_no_other_node(row: dict[str, Any]) -> None:

@@ -19,6 +19,8 @@ from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, facts_of
 from tests.support.plays.ansible import ROOT
 
 SOCKET = "--container-runtime-endpoint=unix:///s"
+POLICY = "imagePullCredentialsVerificationPolicy"
+OFF = {"featureGates": {"KubeletEnsureSecretPulledImages": False}}
 
 
 @pytest.mark.parametrize("name", sorted(flags_table.LAST_MINOR))
@@ -269,6 +271,20 @@ def test_fields_and_flags_are_those_of_the_target(
 def test_what_a_checkpoint_pins(flags: list[str], facts: dict[str, t.Any], severities: list[str]) -> None:
     found = config_findings.defaults(facts_of("v1.26.0", *flags, **facts), 27)
     assert [one.severity for one in found if one.name == "kubeAPIQPS"] == severities
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        ({"config": OFF}, []),
+        ({"config": {}, "dropins": {"/d/1.conf": OFF}}, [POLICY]),
+        ({"config": OFF, "dropins": {"/d/1.conf": {"maxPods": 50}}}, []),
+        ({"config": {}, "dropins": {"/d/1.conf": {**OFF, POLICY: None}}}, []),
+    ],
+)
+def test_a_drop_in_that_turns_off_the_gate_of_a_new_default(files: dict[str, t.Any], names: list[str]) -> None:
+    found = config_findings.values(facts_of("v1.34.0", **files), 35)
+    assert [one.name for one in found if one.severity == node_facts.STOPS] == names
 
 
 def test_what_is_said_of_a_pinned_default() -> None:

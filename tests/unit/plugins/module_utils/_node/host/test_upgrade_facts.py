@@ -41,6 +41,17 @@ def test_the_words_of_the_next_command_line_with_their_places(node: Node) -> Non
     assert (found["own"], found["target"]) == (None, None)
 
 
+def test_systemd_is_asked_once_for_each_fact(node: Node) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
+        asked.append(tuple(argv))
+        return node.run(argv)
+
+    upgrade_facts.look("kubelet.service", root=str(node.root), run=run)
+    assert sorted(asked) == sorted(set(asked))
+
+
 def gates_at(line: int, **lines: int) -> dict[str, int]:
     """Return the lines of the feature gates, and that of their field."""
     return {"featureGates": line, **{f"featureGates.{name}": at for name, at in lines.items()}}

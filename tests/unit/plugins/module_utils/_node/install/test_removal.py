@@ -341,7 +341,8 @@ def test_a_seed_goes_with_its_service(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(seed_files, "SERVICE_PATH", str(service))
     monkeypatch.setattr(seed_files, "wanted_by", lambda name: str(wants / f"{name}-seed"))
     waiting = Path(seed_files.content(str(tmp_path)))
-    for path in (waiting, service, wants / "kubelet.service-seed", *(wants / name for name in others)):
+    links = [wants / f"{name}-seed" for name in ("kubelet.service", seed_files.AT_BOOT)]
+    for path in (waiting, service, *links, *(wants / name for name in others)):
         path.parent.mkdir(exist_ok=True)
         path.touch()
     assert seed_files.waits(str(tmp_path))

@@ -338,7 +338,7 @@ print(guard_install.place(guard_install.program()))"""
     assert done.stdout.strip() == guard_install.place(guard_install.program())
 
 
-def test_the_service_is_ordered_before_the_kubelet_and_wanted_by_it() -> None:
+def test_the_service_is_ordered_before_the_kubelet_and_wanted_by_it_and_at_boot() -> None:
     found = {entry.path: entry for entry in seeds.entries("/x", "k3s.service", SEED)}
     service = (found[seed_files.SERVICE_PATH].data or b"").decode()
     assert "\nBefore=k3s.service\n" in service and "\nConditionPathExists=/x/seed/seed.json\n" in service
@@ -346,8 +346,10 @@ def test_the_service_is_ordered_before_the_kubelet_and_wanted_by_it() -> None:
     assert "\nAfter=cloud-init.service cloud-init-network.service\n" in service
     # A kubelet that cannot start yet is started again and again.
     assert "\nStartLimitIntervalSec=0\n" in service.partition("[Service]")[0]
-    link = found[f"/etc/systemd/system/k3s.service.wants/{seed_files.SERVICE}"]
-    assert link.link == seed_files.SERVICE_PATH
+    for unit in ("k3s.service", "multi-user.target"):
+        # At boot also, so that it reports a kubelet's unit that does not exist.
+        link = found[f"/etc/systemd/system/{unit}.wants/{seed_files.SERVICE}"]
+        assert link.link == seed_files.SERVICE_PATH
     # What it writes about itself is where a provider shows it.
     assert "\nStandardError=journal+console\n" in service
 

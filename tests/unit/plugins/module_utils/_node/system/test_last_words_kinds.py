@@ -243,6 +243,8 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     (HTTP, "tls: failed to find any PEM data in certificate input", "file"),
     (HTTP, "tls: private key does not match public key", "file"),
     (HTTP, f"open /etc/kubernetes/pki/kubelet.crt: {MISSING}", "file"),
+    (HTTP, f"open /etc/our own keys/the kubelet.crt: {MISSING}", "file"),
+    (DYNAMIC, f"{RUN}open /etc/our own.yaml: {MISSING}", "file"),
     (HTTP, "listen tcp 0.0.0.0:10250: bind: address already in use", ""),
     (HTTP, f"Failed to listen and serve: {HTTP2}", "validation"),
     (HTTP, HTTP2, "validation"),
