@@ -215,7 +215,11 @@ class Guard:
             self.host.publish_again()
             trial = self._trial(facts.unit)
             if trial is not None and not trial.failed:
+                was_left = bool(self.reverts.left(trial))
                 self.judging.judge(trial, facts, starting=True)
+                if was_left and self._trial(facts.unit) == trial:
+                    # A full disk cannot record the revert. What it led to may end the kubelet as well.
+                    self.without_trial.crashing(facts)
                 return True
             self.reverts.resume(trial, facts)
             self.host.attempt(self.without_trial.ensure_configuration)

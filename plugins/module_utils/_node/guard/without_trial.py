@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any, Sequence
 
 from ..records.json_file import MemoryFile
@@ -132,19 +133,30 @@ class WithoutTrial:
         state_files = self._state_files_before(source)
         if quietly(self.store.assigned) == source:
             self.host.attempt(lambda: self.store.revert(reason))
-        self.host.attempt(lambda: self.store.point(self.store.target(good)))
+        for target in (self.store.target(good), LOCAL_TARGET):
+            if self.host.running() == active:
+                # A full disk has no room for another link than the prepared one to the local configuration.
+                self.host.attempt(partial(self.store.point, target))
         if self.host.running() == active:
-            # A full disk has no room for another link. What stays needs its state files.
+            # What stays needs its state files.
             return False
         self.host.attempt(lambda: statefiles.restore(state_files))
         # Its copies are those of what is left now.
         self.host.attempt(self.copies.remove)
-        if source:
-            self.host.attempt(lambda: self.store.forget(source))
-        former = "last-known-good" if good else "the local configuration"
-        event = status_annotation.restarting(self.host.active_source())
+        self._forget(source)
+        now = self.host.active_source()
+        former = "last-known-good" if now else "the local configuration"
+        event = status_annotation.restarting(now)
         self.host.queue_report(f"reverted to {former}", error=reason, event=event)
         return True
+
+    def _forget(self, source: Source | None) -> None:
+        if source is None or self.host.attempt(lambda: self.store.forget(source)):
+            return
+        trial = quietly(self.store.trial)
+        if trial and trial.to is None and trial.failed:
+            # A full disk cannot record it. Without the trial of a reset, its local configuration stays.
+            self.host.attempt(self.store.disarm)
 
     def _state_files_before(self, source: Source | None) -> Sequence[Any]:
         """Return the state files from before the trial of a source that a later trial has replaced."""

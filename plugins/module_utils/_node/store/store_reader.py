@@ -227,8 +227,8 @@ class StoreReader:
         armed = self.last_armed()
         if armed is None or armed.replaced is None:
             return armed
-        former, assigned = self._decoded(json_file.encode(armed.replaced)), quietly(self.assigned)
-        if former.to == assigned:
+        former = self._decoded(json_file.encode(armed.replaced))
+        if former.to == quietly(self.assigned) and not self.switched_to(armed):
             return former
         return armed
 
