@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import traceback
-import types
 import typing as t
 
 from .errors import ClusterError, MissingLibrary
@@ -24,7 +22,6 @@ try:
     import kubernetes
     import kubernetes.client
     import kubernetes.config
-    import kubernetes.config.exec_provider
     import kubernetes.dynamic
     import urllib3.exceptions
     import urllib3.util
@@ -36,9 +33,6 @@ except ImportError:
 _LOWEST = (28, 1, 0)
 # These releases send no Authorization header for a token (kubernetes-client/python issue 2591).
 _BROKEN = ((36, 0, 0), (36, 0, 1))
-PLUGIN_SECONDS = 200.0
-"""After so many seconds, an exec plugin of a kubeconfig is killed: less than the lease of a rollout, and more than the
-180 that kubelogin waits for a person."""
 _PROXY = "the proxy (the option proxy, proxy-url in the kubeconfig or the variable HTTPS_PROXY)"
 
 
@@ -75,21 +69,7 @@ def client(configuration: t.Any) -> t.Any:
         ) from None
 
 
-class _Plugin(subprocess.Popen):  # type: ignore[type-arg]  # Python 3.7 has no parameter for it
-    """The process of an exec plugin. The package waits for its end without a limit."""
-
-    def communicate(self, *given: t.Any, **named: t.Any) -> t.Any:
-        """Wait for the output. Raises TimeoutError, whose text the package logs: it is shown as the cause."""
-        try:
-            return super().communicate(*given, **{"timeout": PLUGIN_SECONDS, **named})
-        except subprocess.TimeoutExpired:
-            self.kill()
-            self.wait()
-            raise TimeoutError(f"no answer in {PLUGIN_SECONDS:g} s, so it was killed") from None
-
-
 if IMPORT_ERROR is None:
-    kubernetes.config.exec_provider.subprocess = types.SimpleNamespace(**{**vars(subprocess), "Popen": _Plugin})
 
     class FixedPaths(kubernetes.dynamic.DynamicClient):  # type: ignore[misc]  # it has no types everywhere
         """The dynamic client without discovery, which would cost many requests and a cache file."""
