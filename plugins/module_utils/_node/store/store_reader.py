@@ -225,12 +225,16 @@ class StoreReader:
         If the last one replaced the trial of what is assigned, and its own switch never happened, that counts again.
         """
         armed = self.last_armed()
-        if armed is None or armed.replaced is None:
-            return armed
-        former = self._decoded(json_file.encode(armed.replaced))
-        if former.to == quietly(self.assigned) and not self.switched_to(armed):
+        former = self.replaced_by(armed)
+        if armed and former and former.to == quietly(self.assigned) and not self.switched_to(armed):
             return former
         return armed
+
+    def replaced_by(self, armed: Trial | None) -> Trial | None:
+        """Return the trial of what was assigned when this one was armed, None if there was none. Raises StoreError."""
+        if armed is None or armed.replaced is None:
+            return None
+        return self._decoded(json_file.encode(armed.replaced))
 
     def last_armed(self) -> Trial | None:
         """Return the trial that was written last, also if its switch never happened. Raises as `trial` does."""

@@ -242,11 +242,11 @@ class _Run:
 
     def _switch_to_local(self, active: Source) -> None:
         """Put the local config on trial. It reverts to what is on trial itself only if that was confirmed."""
-        armed = quietly(self.store.trial)
-        if armed is None or armed.to != active or armed.failed or (armed.confirmed and self.arming.healthy):
+        armed, tried = quietly(self.store.trial), self.arming.unverified(active)
+        if armed is None or tried is None:
             self._switch(None, good=active)
-        elif armed.revert_to is not None or armed.confirmed:
-            self._switch(None, good=self._whole(armed.revert_to) or active)
+        elif tried.revert_to is not None or tried.confirmed:
+            self._switch(None, good=self._whole(tried.revert_to) or active)
         else:
             self._revert(armed)
             self.waiting = True

@@ -246,6 +246,18 @@ class Arming:
                 return confirmed
         return quietly(store.last_known_good)
 
+    def unverified(self, active: Source) -> Trial | None:
+        """Return the trial of what is active, until that was confirmed and its kubelet is healthy; else None.
+
+        A switch that was interrupted has assigned another source: then it is the trial that this switch replaced.
+        """
+        last = quietly(self.store.trial)
+        if last is not None and last.to != active:
+            last = self.store.replaced_by(last)
+        if last is None or last.to != active or last.failed or (last.confirmed and self.healthy):
+            return None
+        return last
+
     def before_a_lost_reset(self) -> Source | None:
         """Return what ran before a reset whose trial is unreadable: its kubelet may never have been restarted."""
         store = self.store

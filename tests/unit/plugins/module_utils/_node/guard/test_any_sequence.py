@@ -180,6 +180,11 @@ PINNED: dict[str, Steps] = {
         ("crash", {"after": 0, "power_cut": False, "seconds": 400.0}),
         ("fault", {"fault": errno.ENOSPC}),
     ],
+    "a switch within a trial is interrupted, and a reset reverts to neither of both": [
+        ("assign", {"behavior": "deaf", "policy": "none", "cut": None, "power": False}),
+        ("assign", {"behavior": "good", "policy": "none", "cut": 40, "power": False}),
+        ("undo", {"reset": True, "cut": None, "connected": False}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),
