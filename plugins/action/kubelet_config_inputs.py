@@ -56,6 +56,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
                 "hosts": {"type": "str", "choices": [hosts.ANY, hosts.NAMED]},
             }
         )
+        if options["hosts"] or options["stage"]:
+            wrong = hosts.cut_off(self._task.get_variable_manager().extra_vars)
+            if wrong:
+                return {**result, "changed": False, **_failure(wrong)}
         if options["hosts"]:
             wrong = self._run(variables).problem(options["hosts"])
             return {**result, "changed": False, **_failure(wrong)}

@@ -98,6 +98,27 @@ def left_out(options: t.Mapping[str, t.Any]) -> str:
     )
 
 
+BARE = "_raw_params"
+"""Where Ansible puts the words of C(-e) that have no C(=)."""
+
+
+def cut_off(given: t.Mapping[str, t.Any]) -> str:
+    """Return why these variables of C(-e) are refused, empty unless Ansible has cut the value of one at a space.
+
+    The message shows no values: one may be a secret.
+    """
+    if not given.get(BARE):
+        return ""
+    texts = sorted(name for name, value in given.items() if name != BARE and isinstance(value, str))
+    names = ", ".join(texts) or "the variables"
+    return (
+        f"-e has words that belong to no variable. Ansible ends a value at a space, so one of {names} has "
+        "only a part of its value. Nothing was changed. Quote the value inside the argument, such as "
+        "-e \"kubelet_config_max_unavailable='50 %'\", or give JSON, such as -e "
+        """'{"kubelet_config": {"maxPods": 80}}'"""
+    )
+
+
 HOSTS, LIMIT = "kubelet_config_hosts", "ansible_limit"
 ANY, NAMED = "any", "named"
 

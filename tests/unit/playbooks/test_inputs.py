@@ -136,6 +136,21 @@ def test_hosts_that_are_refused(ansible: Ansible, text: str, variables: dict[str
 
 
 @pytest.mark.parametrize(
+    ("given", "refused"),
+    [
+        # A budget of 50 nodes, and maxPods removed.
+        ("kubelet_config_max_unavailable=50 percent", True),
+        ("kubelet_config_max_unavailable='50 %' kubelet_config_hosts=n1", False),
+    ],
+)
+def test_a_value_that_ansible_cuts_at_a_space_is_refused(ansible: Ansible, given: str, refused: bool) -> None:
+    run = ansible.playbook("require_hosts", "-e", given)
+    assert (run.code != 0) is refused and ("-e has words that belong to no variable. " in run.output) is refused
+    # What was cut off may be a secret.
+    assert not refused or (given.partition("=")[0] in run.output and given.partition(" ")[2] not in run.output)
+
+
+@pytest.mark.parametrize(
     ("started", "options", "refused"),
     [
         (str(ROOT / "playbooks/rollout.yml"), ["--tags", "x"], True),
