@@ -40,7 +40,7 @@ def begin(
     C(declared): what the goal of a rollout follows from, for its name. C(lost): the rows of the nodes of the group that
     are away. C(skipped): why nodes of the play are skipped, by name. C(writes): whether this is no plan alone.
     """
-    planned = goals.of_goal(goal, plan, info, undo)
+    planned = goals.of_goal(goal, plan, info, undo, table["hosts"])
     goals.refuse_without_way_back(planned, info, table["hosts"])
     before = (current or {}).get("nodes") or {}
     others = goals.created_again(before, info)

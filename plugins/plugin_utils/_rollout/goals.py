@@ -37,25 +37,29 @@ REMEDY = (
 )
 
 
-def of_goal(goal: str, plan: Mapping[str, Any], rows: Rows, undo: Any = "") -> dict[str, Any]:
+def of_goal(
+    goal: str, plan: Mapping[str, Any], rows: Rows, undo: Any = "", names: Container[str] | None = None
+) -> dict[str, Any]:
     """Return the plan for a goal. C(rows) are those of node_config_info; C(plan) is returned for the goal C(plan).
 
-    C(undo): the rollout that an operator names for a rollback, empty for the newest one.
+    C(undo): the rollout that an operator names for a rollback, empty for the newest one. C(names): the nodes of the
+    run, of which C(--limit) may leave some out; by default all.
 
     Keys as in a plan of kubelet_config_plan, as far as a rollout reads them, and: C(local), the nodes to return to
-    their local configuration; C(text), the plan for people, line by line. For a rollback also: C(undoes), the rollout
-    that it undoes, None without one; C(stuck), by node with a source why there is
-    nothing to roll back to; C(known), the other nodes; C(between), those whose migration did not end.
+    their local configuration; C(text), the plan for people about the nodes of the run, line by line. For a rollback
+    also: C(undoes), the rollout that it undoes, None without one; C(stuck), by node with a source why there is nothing
+    to roll back to; C(known), the other nodes; C(between), those whose migration did not end.
 
     Raises ValueError for an unknown goal, and for a rollout that no node names.
     """
     if goal == PLAN:
         return dict(plan)
+    here = rows if names is None else names
     if goal == PREVIOUS:
-        return _previous(rows, undo)
+        return _previous(rows, undo, here)
     if goal == LOCAL:
-        return _local(rows)
-    return _moved(rows, goal)
+        return _local(rows, here)
+    return _moved(rows, goal, here)
 
 
 def entry_point(goal: str) -> str:
@@ -68,7 +72,7 @@ def shown(rollout: Mapping[str, Any], goal: str) -> list[str]:
     return list(rollout["text"] or filter(None, [_NOTHING.get(goal)]))
 
 
-def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
+def _previous(rows: Rows, undo: Any, here: Container[str]) -> dict[str, Any]:
     """Return a plan that assigns to each node of a rollout what it ran before."""
     undoes = rollback.to_undo(rows, undo)
     nodes: dict[str, Any] = {}
@@ -81,20 +85,20 @@ def _previous(rows: Rows, undo: Any) -> dict[str, Any]:
         elif goal is None or row.get("rollout", "") != undoes or _is_back(row):
             continue
         elif _has_refused(row):
-            text.append(f"{name}: not changed, it refused the rollout and runs {_name(goal)} as before")
+            text.append((name, f"not changed, it refused the rollout and runs {_name(goal)} as before"))
         elif not goal:
             local.append(name)
         elif _is_between(row):
             between.append(name)
         else:
             nodes[name] = _assigned(_place(goal))
-            text.append(f"{name}: {_name(row['active'])} -> {_name(goal)}")
-    text += [f"{name}: {_name(rows[name]['active'])} -> its local config" for name in local]
-    text += [f"{name}: not changed, {why}. {REMEDY}" for name, why in stuck.items()]
+            text.append((name, f"{_name(row['active'])} -> {_name(goal)}"))
+    text += [(name, _to_local(rows[name])) for name in local]
+    text += [(name, f"not changed, {why}. {REMEDY}") for name, why in stuck.items()]
     return {
         "nodes": nodes,
         "local": local,
-        "text": text,
+        "text": _lines(text, here),
         "undoes": undoes,
         "between": between,
         "stuck": stuck,
@@ -140,8 +144,10 @@ def headline(planned: Mapping[str, Any], rows: Rows, names: Container[str]) -> l
     here = [one for one in changing if one in names]
     older = [one for one in known if one < undoes]
     if here:
+        first = f"Undoing the rollout {name} on {shown_nodes(here)}."
         others = len(rows) - len(known[undoes])
-        first = f"Undoing the rollout {name} on {shown_nodes(here)}. It did not change {counted(others, 'other node')}."
+        if others:
+            first += f" It did not change {counted(others, 'other node')}."
     elif changing:
         first = f"Nothing to undo here of the rollout {name}: it is left on {shown_nodes(changing)} outside this run."
     else:
@@ -202,7 +208,19 @@ def _by_reason(stuck: Mapping[str, str], names: Container[str]) -> str:
     return "; ".join(f"{', '.join(alike)}: {why}" for why, alike in found.items())
 
 
-def _local(rows: Rows) -> dict[str, Any]:
+def _lines(text: Iterable[tuple[str, str]], here: Container[str]) -> list[str]:
+    """Return what happens to the nodes of the run, a line for each."""
+    return [f"{name}: {words}" for name, words in text if name in here]
+
+
+def _to_local(row: Mapping[str, Any]) -> str:
+    """Return in words how a node returns to its local configuration."""
+    if not (row["active"] or row["source"]):
+        return f"runs {_name(None)}, and what else this collection left is removed"
+    return f"{_name(row['active'])} -> {_name(None)}"
+
+
+def _local(rows: Rows, here: Container[str]) -> dict[str, Any]:
     """Return a plan that returns to their local configuration all nodes that do not run it.
 
     Includes nodes that only an annotation of this collection remains on.
@@ -211,8 +229,8 @@ def _local(rows: Rows) -> dict[str, Any]:
     for name, row in rows.items():
         if _delivered(row):
             local.append(name)
-            text.append(f"{name}: {_name(row['active'])} -> its local config")
-    return {"nodes": {}, "local": local, "text": text}
+            text.append((name, _to_local(row)))
+    return {"nodes": {}, "local": local, "text": _lines(text, here)}
 
 
 def _delivered(row: Mapping[str, Any]) -> bool:
@@ -220,13 +238,12 @@ def _delivered(row: Mapping[str, Any]) -> bool:
     return left or row["previous"] is not None or _delivery(row).on_node
 
 
-def _moved(rows: Rows, delivery: str) -> dict[str, Any]:
+def _moved(rows: Rows, delivery: str, here: Container[str]) -> dict[str, Any]:
     """Return a plan for the nodes to migrate to a delivery. It assigns the source that they run."""
-    nodes, text = {}, []
-    for name, source in moving(rows, delivery).items():
-        nodes[name] = _assigned(source)
-        text.append(f"{name}: {_name(source)} by delivery {delivery}")
-    staying = {name: _why_it_stays(row, delivery) for name, row in rows.items()}
+    moved = moving(rows, delivery)
+    nodes = {name: _assigned(source) for name, source in moved.items()}
+    text = _lines([(name, f"{_name(source)} by delivery {delivery}") for name, source in moved.items()], here)
+    staying = {name: _why_it_stays(row, delivery) for name, row in rows.items() if name in here}
     for why in sorted({*staying.values()} - {""}):
         names = [name for name, reason in staying.items() if reason == why]
         text.append(f"{shown_nodes(names)}: not changed, {why}")

@@ -28,6 +28,9 @@ def test_a_plan_is_its_own_goal() -> None:
     ]
 
 
+LEFT = "runs its local config, and what else this collection left is removed"
+
+
 def status(source: str = "", delivery: str = "native", **more: Any) -> dict[str, Any]:
     """Return what the plans read of a row of node_config_info."""
     place = {"namespace": "kube-system", "name": source} if source else None
@@ -61,8 +64,17 @@ def status(source: str = "", delivery: str = "native", **more: Any) -> dict[str,
 def test_a_reset_changes_the_nodes_with_something_to_remove(row: dict[str, Any], reset: bool) -> None:
     made = goals.of_goal("local", {}, {"n1": row})
     assert (made["local"], made["nodes"]) == (["n1"] if reset else [], {})
-    active = "kube-system/a" if row["active"] else "its local config"
-    assert made["text"] == [f"n1: {active} -> its local config"] * reset
+    words = "kube-system/a -> its local config" if row["active"] else LEFT
+    assert made["text"] == [f"n1: {words}"] * reset
+
+
+@pytest.mark.parametrize("goal", ["local", "previous", "checkpoint"])
+def test_the_plan_tells_only_of_the_nodes_of_the_run(goal: str) -> None:
+    """It is made from the status of the whole group, of which --limit leaves nodes out."""
+    rows = {name: status("b", previous=place("a"), rollout="r") for name in ("n1", "n2")}
+    rows |= {name: status("b", "dropin", previous=place("a"), rollout="r") for name in ("n3", "n4")}
+    made = goals.of_goal(goal, {}, rows, names=["n2", "n4"])
+    assert len(made["text"]) == 2 and not [line for line in made["text"] if "n1" in line or "n3" in line]
 
 
 def test_a_migration_keeps_the_source_of_each_node() -> None:
@@ -178,6 +190,8 @@ def test_rollback_plan() -> None:
     assert undoing.endswith("It did not change 3 other nodes.")
     assert older.endswith(f"{FIRST} on 1 node (of another rollout); unknown on 1 node (of no rollout)")
     (limited, _older), rest = goals.headline(found, UNDO, ["changed"]), goals.headline(found, UNDO, ["never"])[0]
+    alone = goals.headline(found, {name: UNDO[name] for name in UNDO if UNDO[name].get("rollout") == LAST}, UNDO)
+    assert "did not change" not in alone[0]
     assert " on 1 node (changed). " in limited and "it is left on 8 nodes (" in rest
 
 
