@@ -44,7 +44,8 @@ def compose(layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def written(layer: Mapping[str, Any], by_key: bool = False) -> Iterator[tuple[paths.Path, Any]]:
     """Yield what a layer sets: values, lists, and the maps that are replaced as a whole or removed.
 
-    With ``by_key``, as in a drop-in, no map is replaced as a whole.
+    With ``by_key``, as in a drop-in, no map is replaced as a whole. An empty map that is merged by its keys sets
+    nothing, unless its field is unknown, or is off without a value (``tracing``).
     """
     return _written(without_header(layer), (), by_key)
 
@@ -123,10 +124,16 @@ def _compose(base: Mapping[str, Any], layer: Mapping[str, Any], at: paths.Path) 
 def _written(layer: Mapping[str, Any], at: paths.Path, by_key: bool) -> Iterator[tuple[paths.Path, Any]]:
     for key, value in layer.items():
         path = (*at, key)
-        if isinstance(value, Mapping) and value and (by_key or not is_whole(path)):
+        merged = isinstance(value, Mapping) and (by_key or not is_whole(path))
+        if merged and (value or _is_nothing_when_empty(path)):
             yield from _written(value, path, by_key)
         else:
             yield path, value
+
+
+def _is_nothing_when_empty(path: paths.Path) -> bool:
+    field = fields.lookup(path)
+    return field is not None and (field.type != "object" or field.unset != "nil")
 
 
 def _whole(value: Mapping[str, Any], path: paths.Path) -> dict[str, Any]:

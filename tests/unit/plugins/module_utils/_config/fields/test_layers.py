@@ -141,10 +141,15 @@ def test_layers_that_are_not_one() -> None:
 
 
 def test_by_key_no_map_is_written_as_a_whole() -> None:
-    layer = {"evictionHard": {"a": "1", "b": None}, "featureGates": {}, "kind": "x", "apiVersion": "y"}
-    keys = {("evictionHard", "a"): "1", ("evictionHard", "b"): None}
-    assert dict(overlay.written(layer, True)) == {**keys, ("featureGates",): {}}
-    assert dict(overlay.written(layer)) == {("evictionHard",): layer["evictionHard"], ("featureGates",): {}}
+    layer = {"evictionHard": {"a": "1", "b": None}, "kind": "x", "apiVersion": "y"}
+    assert dict(overlay.written(layer, True)) == {("evictionHard", "a"): "1", ("evictionHard", "b"): None}
+    assert dict(overlay.written(layer)) == {("evictionHard",): layer["evictionHard"]}
+
+
+def test_an_empty_map_is_written_where_it_means_something() -> None:
+    layer = {name: {} for name in ("evictionHard", "featureGates", "logging", "tracing", "unknown")}
+    assert dict(overlay.written(layer, True)) == {("tracing",): {}, ("unknown",): {}}
+    assert dict(overlay.written(layer)) == {("evictionHard",): {}, ("tracing",): {}, ("unknown",): {}}
 
 
 MEMORY, NODEFS = 'evictionHard["memory.available"]', 'evictionHard["nodefs.available"]'

@@ -165,6 +165,30 @@ def test_what_is_no_longer_declared_goes_back_to_the_nodes_own_value() -> None:
     assert empty["variants"][empty["nodes"]["n1"]["variant"]] == HEADER
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "changes"),
+    [
+        ({"kubeReserved": {"cpu": "100m"}}, {"kubeReserved": {}}, {"kubeReserved.cpu": ("100m", None)}),
+        (
+            {"evictionHard": {"memory.available": "1Gi"}},
+            {"evictionHard": {}},
+            {'evictionHard["memory.available"]': ("1Gi", "100Mi")},
+        ),
+        (
+            {"authentication": {"anonymous": {"enabled": True}}},
+            {"authentication": {"anonymous": {}}},
+            {"authentication.anonymous.enabled": (True, False)},
+        ),
+    ],
+)
+def test_an_empty_map_keeps_nothing_of_a_former_drop_in(first: Any, then: Any, changes: Any) -> None:
+    """A kubelet merges it by its keys, and it has none."""
+    made = _plan(_applied(_plan(of_n1(_live()), first)), then)
+    assert tables.changes(made) == changes
+    live = _live(made["variants"][made["nodes"]["n1"]["variant"]])
+    assert compare.normalise(live, 36, True, True) == compare.normalise(_live(), 36, True, True)
+
+
 def test_an_own_value_that_is_not_known_is_said_to_come_back() -> None:
     made = _plan(of_n1(_live()), {"maxPods": 70})
     table = _applied(made, {"cgroupDriver": "systemd"})
