@@ -51,23 +51,29 @@ def written(layer: Mapping[str, Any], by_key: bool = False) -> Iterator[tuple[pa
 
 
 def put(config: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with values at their paths, None for none. What is equal is shared."""
+    """Return a configuration with values at their paths, None for none. What is equal is shared.
+
+    Without its last member, an object that is off without a value (``tracing``) is removed too.
+    """
     result = dict(config)
     for path, value in values.items():
         *parents, name = paths.parse(path)
         inside: Any = result
+        above: Any = {}
         for parent in parents:
             below = inside.get(parent)
             if value is None and below is not None and not isinstance(below, dict):
                 # Nothing is below a value that is not a mapping.
                 break
             inside[parent] = dict(below) if isinstance(below, dict) else {}
-            inside = inside[parent]
+            above, inside = inside, inside[parent]
         else:
-            if value is None:
-                inside.pop(name, None)
-            else:
+            if value is not None:
                 inside[name] = value
+                continue
+            inside.pop(name, None)
+            if not inside and _is_off_without_value(tuple(parents)):
+                del above[parents[-1]]
     return result
 
 
@@ -125,15 +131,16 @@ def _written(layer: Mapping[str, Any], at: paths.Path, by_key: bool) -> Iterator
     for key, value in layer.items():
         path = (*at, key)
         merged = isinstance(value, Mapping) and (by_key or not is_whole(path))
-        if merged and (value or _is_nothing_when_empty(path)):
+        counts_when_empty = fields.lookup(path) is None or _is_off_without_value(path)
+        if merged and (value or not counts_when_empty):
             yield from _written(value, path, by_key)
         else:
             yield path, value
 
 
-def _is_nothing_when_empty(path: paths.Path) -> bool:
+def _is_off_without_value(path: paths.Path) -> bool:
     field = fields.lookup(path)
-    return field is not None and (field.type != "object" or field.unset != "nil")
+    return field is not None and field.type == "object" and field.unset == "nil"
 
 
 def _whole(value: Mapping[str, Any], path: paths.Path) -> dict[str, Any]:

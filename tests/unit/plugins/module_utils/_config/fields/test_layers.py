@@ -162,11 +162,14 @@ MEMORY, NODEFS = 'evictionHard["memory.available"]', 'evictionHard["nodefs.avail
         ({"maxPods": {"a": 1}}, {"maxPods": 80, "maxPods.a": None}, {"maxPods": 80}),
         ({"maxPods": 5}, {"maxPods": None, "maxPods.a": 1}, {"maxPods": {"a": 1}}),
         ({"evictionHard": 5}, {MEMORY: "1Gi"}, {"evictionHard": {"memory.available": "1Gi"}}),
+        # Without its last member, an object that is off without a value goes, and any other stays.
+        ({"tracing": {"endpoint": "a:1"}}, {"tracing.endpoint": None}, {}),
+        ({"maxPods": 5}, {"tracing.endpoint": None}, {"maxPods": 5}),
+        ({"tracing": {}}, {"maxPods": 5}, {"tracing": {}, "maxPods": 5}),
+        ({"kubeReserved": {"cpu": "1"}}, {"kubeReserved.cpu": None}, {"kubeReserved": {}}),
     ],
 )
-def test_values_are_put_where_one_of_another_type_is(
-    config: dict[str, Any], known: dict[str, Any], after: dict[str, Any]
-) -> None:
+def test_values_are_put_where_others_are(config: dict[str, Any], known: dict[str, Any], after: dict[str, Any]) -> None:
     assert overlay.put(config, known) == after
 
 

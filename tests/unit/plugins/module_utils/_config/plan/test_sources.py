@@ -189,6 +189,20 @@ def test_an_empty_map_keeps_nothing_of_a_former_drop_in(first: Any, then: Any, c
     assert compare.normalise(live, 36, True, True) == compare.normalise(_live(), 36, True, True)
 
 
+def test_an_object_goes_with_the_members_that_a_former_drop_in_set() -> None:
+    """A kubelet refuses any `tracing` without its gate."""
+    tracing = {"tracing": {"samplingRatePerMillion": 100}}
+    made = _plan(of_n1(_live(), kubelet_version="v1.33.0"), tracing)
+    table = _applied(made)
+    table["nodes"]["n1"]["kubelet_version"] = "v1.33.0"
+    after = _plan(table, {"featureGates": {"KubeletTracing": False}})
+    assert (after["refused"], tables.rules(after, "n1")) == (False, [])
+    assert tables.changes(after) == {
+        "featureGates.KubeletTracing": (None, False),
+        "tracing.samplingRatePerMillion": (100, None),
+    }
+
+
 def test_an_own_value_that_is_not_known_is_said_to_come_back() -> None:
     made = _plan(of_n1(_live()), {"maxPods": 70})
     table = _applied(made, {"cgroupDriver": "systemd"})
