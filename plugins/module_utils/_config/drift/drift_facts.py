@@ -144,6 +144,9 @@ class Inspected:
         earlier, later = merged_dropins.around(contents, facts.link or posixpath.join(folder, LINK))
         self._earlier, self._later = list(earlier.items()), list(later.items())
         self._contents = [content for _path, content in (*self._earlier, *self._later)]
+        # Also an empty folder counts.
+        named = (word.startswith("--config-dir") and word != "--config-dir=" for word in facts.command)
+        self._has_folder = bool(self._contents) or any(named)
 
     @property
     def known(self) -> bool:
@@ -155,7 +158,7 @@ class Inspected:
         return (
             shadow.shadow_of(path, self._flags) is not None
             or any(content is None or sets(content, path) for content in self._contents)
-            or (bool(self._contents) and paths.top(path) in merged_dropins.forgotten(source, minor))
+            or (self._has_folder and paths.top(path) in merged_dropins.forgotten(source, minor))
             or shadow.computed(path, source, minor)
         )
 

@@ -11,7 +11,7 @@ runs on without its thresholds.
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Collection, Iterator, Mapping, Sequence
 
 from ..._config.fields import compare, fields, merged_dropins, shadow
 from ..._config.values import amounts, paths
@@ -76,6 +76,30 @@ def by_dropins(config: Config, current: Config, dropins: _Dropins, flags: Mappin
         )
         # A null removes the value, and the default need not be another one.
         if live is None or _equal(path, wanted, value_at(current, path, _ABSENT)):
+            warnings.append(text)
+        else:
+            reasons.append(text)
+    return Findings(reasons, warnings)
+
+
+def by_folder(config: Config, current: Config, minor: int | None, decided: Collection[str]) -> Findings:
+    """Return which empty values of a config file a kubelet with a drop-in folder forgets, also with an empty one.
+
+    `decided`: the fields that flags or drop-ins decide.
+    """
+    reasons: list[str] = []
+    warnings: list[str] = []
+    if minor is None:
+        return Findings(reasons, warnings)
+    before = merged_dropins.forgotten(current, minor)
+    for name in merged_dropins.forgotten(config, minor):
+        if name in decided:
+            continue
+        text = (
+            f"{name}: a kubelet with --config-dir forgets an empty value of its config file and uses its default. "
+            "Use delivery dropin, or omit the field from kubelet_config"
+        )
+        if name in before:
             warnings.append(text)
         else:
             reasons.append(text)

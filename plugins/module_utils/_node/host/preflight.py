@@ -254,12 +254,13 @@ def _against_node(declared: Config, node: _Node, minor: int | None, uses: overri
     by_flags = overridden.by_flags(declared, node.config, argv, minor, uses)
     by_dropins = overridden.by_dropins(declared, node.config, node.dropins, shadow.shadows(argv, minor))
     hidden = overridden.hidden(argv, minor, node.dropins)
-    reasons = [*by_flags.reasons, *by_dropins.reasons]
+    by_folder = overridden.by_folder(declared, node.config, minor, hidden) if node.folder else NOTHING
+    reasons = [*by_flags.reasons, *by_dropins.reasons, *by_folder.reasons]
     if link:
         reasons.insert(0, f"{link}: this node has delivery dropin. Reset it before it gets delivery checkpoint")
     reasons += named_files.missing(declared, terms.config_dir, terms.files, hidden, root)
     reasons += named_files.missing_cgroups(declared, hidden, root)
-    return Findings(reasons, [*by_flags.warnings, *by_dropins.warnings])
+    return Findings(reasons, [*by_flags.warnings, *by_dropins.warnings, *by_folder.warnings])
 
 
 def _as_dropin(declared: Config, node: _Node, seen: Seen, minor: int | None, uses: overridden.Uses) -> Findings:

@@ -189,6 +189,18 @@ def test_what_the_node_overrides_or_lacks_is_refused(node: Node) -> None:
     assert found["reasons"] == []
 
 
+def test_an_empty_list_is_refused_where_the_kubelet_has_a_folder(node: Node) -> None:
+    def found() -> list[str]:
+        return node.look('{"enforceNodeAllocatable": []}', allow_unchecked=True)["reasons"]
+
+    assert [reason.partition(" forgets")[0] for reason in found()] == [
+        "enforceNodeAllocatable: a kubelet with --config-dir"
+    ]
+    argv = [word for word in ARGV if "--config-dir" not in word]
+    node.write("/proc/72/cmdline", "\0".join([*argv, ""]))
+    assert not any("forgets" in reason for reason in found())
+
+
 def test_our_link_is_none_of_the_others(node: Node) -> None:
     """On the disk it is listed: drift compares its content."""
     link = node.root / "etc/kubelet.d/90-livenodes-kubelet.conf"

@@ -296,6 +296,11 @@ def _facts(base: Any, *, early: Any = None, late: Any = None, **flags: str) -> d
     return {"own": rows, "kubelet": {"local_config": FILE, "shadowed": uses}}
 
 
+def _run_with(base: Any, *words: str) -> dict[str, Any]:
+    facts = _facts(base)
+    return {**facts, "kubelet": {**facts["kubelet"], "command": ["kubelet", *words]}}
+
+
 MERGES = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
 
 
@@ -363,6 +368,10 @@ def test_a_drop_in_in_a_folder_below_comes_where_the_kubelet_reads_it() -> None:
         (_facts({}), {"maxPods": 70}, "maxPods", False),
         (_facts({}, early={}), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", True),
         (_facts({}), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", False),
+        # An empty folder.
+        (_run_with({}, "--config-dir=/d"), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", True),
+        (_run_with({}, "--config-dir", "/d"), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", True),
+        (_run_with({}, "--config-dir="), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", False),
         (_facts({}), {"cgroupDriver": "cgroupfs"}, "cgroupDriver", True),
         (_facts({}), {"reservedSystemCPUs": "0", "kubeReserved": {"cpu": "1"}}, "kubeReserved.cpu", True),
         (_facts({}), {"kubeReserved": {"cpu": "1"}}, "kubeReserved.cpu", False),

@@ -83,6 +83,7 @@ def test_an_empty_text_of_the_current_file_is_no_value() -> None:
 
 
 PLACE = "/etc/kubelet.d"
+EMPTY: Config = {"enforceNodeAllocatable": []}
 
 
 @pytest.mark.parametrize(
@@ -122,6 +123,27 @@ def test_drop_ins_that_leave_doubt_are_warnings() -> None:
 def test_a_flag_wins_over_a_drop_in() -> None:
     found = overridden.by_dropins({"maxPods": 61}, {}, {"/a.conf": {"maxPods": 70}}, {"maxPods": "--max-pods=61"})
     assert (found.reasons, found.warnings) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("config", "current", "minor", "reasons", "warnings"),
+    [
+        (EMPTY, {}, 33, ["enforceNodeAllocatable"], []),
+        # The own file has it too, and the kubelet has forgotten it already.
+        (EMPTY, EMPTY, 33, [], ["enforceNodeAllocatable"]),
+        ({"enforceNodeAllocatable": ["none"], "clusterDNS": [], "evictionHard": {}}, {}, 33, [], []),
+        (EMPTY, {}, None, [], []),
+    ],
+)
+def test_empty_values_that_a_folder_for_drop_ins_hides(
+    config: Config, current: Config, minor: int | None, reasons: list[str], warnings: list[str]
+) -> None:
+    """An empty folder does that, too."""
+    found = overridden.by_folder(config, current, minor, set())
+    assert [reason.partition(":")[0] for reason in found.reasons] == reasons
+    assert [warning.partition(":")[0] for warning in found.warnings] == warnings
+    # What a flag or a drop-in sets is not lost.
+    assert overridden.by_folder(config, current, minor, {"enforceNodeAllocatable"}) == overridden.Findings([], [])
 
 
 def test_the_fields_that_something_else_decides() -> None:
