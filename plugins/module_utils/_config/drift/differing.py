@@ -9,12 +9,15 @@ field is not compared: the kubelet completes a configuration of few fields, and 
 
 from __future__ import annotations
 
+import posixpath
+import re
 from typing import Any, Collection, Iterator, Mapping
 
 from ..fields import compare, complete_config, fields, merged_dropins, overlay
 from ..plan.layers import Declared
 from ..values import paths
 
+_UP = re.compile(r"^(?:\.\./)+")
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
 
 
@@ -117,4 +120,7 @@ def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_end_of(file: str, value: Any) -> bool:
-    return isinstance(value, str) and value != "" and not value.startswith("/") and file.endswith(f"/{value}")
+    if not isinstance(value, str) or value == "" or value.startswith("/"):
+        return False
+    # The kubelet joins both with Go's filepath.Join, which resolves dots.
+    return file.endswith(f"/{_UP.sub('', posixpath.normpath(value))}")

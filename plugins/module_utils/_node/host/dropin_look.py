@@ -130,7 +130,7 @@ def _absolute(base: Config, path: str) -> Config:
         value = value_at(base, name)
         if not isinstance(value, str) or not value or value.startswith("/"):
             continue
-        patch: Any = os.path.join(os.path.dirname(path), value)
+        patch: Any = os.path.normpath(os.path.join(os.path.dirname(path), value))
         for part in reversed(name.split(".")):
             patch = {part: patch}
         result = merged_dropins.merge(result, [patch])

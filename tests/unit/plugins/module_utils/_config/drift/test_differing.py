@@ -134,6 +134,8 @@ def test_a_value_that_the_source_names_is_compared(path: str, declared: Any, oth
         ),
         # The kubelet makes a path absolute.
         pytest.param({"staticPodPath": "a"}, {"staticPodPath": "/etc/a"}, [], id="relative path"),
+        pytest.param({"staticPodPath": "./a/"}, {"staticPodPath": "/etc/a"}, [], id="path with a dot"),
+        pytest.param({"staticPodPath": "../b/../a"}, {"staticPodPath": "/etc/a"}, [], id="path with dots"),
         pytest.param({"staticPodPath": "a"}, {"staticPodPath": "/b"}, [("staticPodPath", "a", "/b")], id="other path"),
         # The kubelet creates a certificate, unless its configuration names one.
         pytest.param({}, CREATED, [], id="own certificate"),

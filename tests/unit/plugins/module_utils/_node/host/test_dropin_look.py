@@ -35,7 +35,7 @@ def see(node: Systemd, given: str = "") -> dropin_look.Seen:
 def test_the_own_file_and_the_other_drop_ins_in_order(node: Systemd) -> None:
     node.write(
         "/var/lib/kubelet/config.yaml",
-        "maxPods: 5\nstaticPodPath: manifests\nauthentication:\n  x509:\n    clientCAFile: ca.crt\n"
+        "maxPods: 5\nstaticPodPath: ./manifests/\nauthentication:\n  x509:\n    clientCAFile: ca.crt\n"
         "staticPodURLHeader:\n  Authorization:\n  - hunter2\n",
     )
     node.write(f"{FOLDER}/10.conf", "maxPods: 6\neventBurst: 7\n")
