@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import typing as t
 
 from ..._config import delivery as deliveries
@@ -26,6 +25,12 @@ SYNC = "failed to sync: "
 _FOLLOWING = deliveries.of(NATIVE).minors
 # Labels with the roles of a node, as kubectl reads them (pkg/printers of kubectl, findNodeRoles).
 _ROLE_PREFIX, _ROLE = "node-role.kubernetes.io/", "kubernetes.io/role"
+# The annotations that are decoded where they are asked for.
+_READERS: dict[str, t.Callable[[t.Mapping[str, t.Any]], t.Any]] = {
+    annotation.OWN: lambda notes: own_values.read(notes.get(annotation.OWN)),
+    following.FOLLOW: following.orders,
+    following.FOLLOWER: following.answer,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,37 +103,37 @@ class Node:
     misread: dict[str, str] = dataclasses.field(default_factory=dict)
     """What is malformed in its sources, its status and its marks, as in `malformed`."""
 
-    @functools.cached_property
-    def _own(self) -> tuple[dict[str, t.Any] | None, dict[str, str]]:
-        return own_values.read(self.notes.get(annotation.OWN))
+    _decoded: dict[str, t.Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @functools.cached_property
-    def _orders(self) -> tuple[following.Orders, str]:
-        return following.orders(self.notes)
-
-    @functools.cached_property
-    def _follower(self) -> tuple[following.Answer | None, str]:
-        return following.answer(self.notes)
+    def _read(self, name: str) -> t.Any:
+        """Return what an annotation of _READERS holds, and what is malformed in it."""
+        if name not in self._decoded:
+            self._decoded[name] = _READERS[name](self.notes)
+        return self._decoded[name]
 
     @property
     def own(self) -> dict[str, t.Any] | None:
         """The record of its own values (own_values.py), None if there is none."""
-        return self._own[0]
+        found: dict[str, t.Any] | None = self._read(annotation.OWN)[0]
+        return found
 
     @property
     def orders(self) -> following.Orders:
         """What its follower is asked for; the defaults without that annotation."""
-        return self._orders[0]
+        found: following.Orders = self._read(following.FOLLOW)[0]
+        return found
 
     @property
     def follower(self) -> following.Answer | None:
         """What its follower reports, None without one."""
-        return self._follower[0]
+        found: following.Answer | None = self._read(following.FOLLOWER)[0]
+        return found
 
     @property
     def malformed(self) -> dict[str, str]:
         """What is malformed and how to repair it, by annotation or field; such values are absent from all else."""
-        return {**self.misread, **self._own[1], **_faults(self._orders[1], self._follower[1])}
+        of_follower = _faults(self._read(following.FOLLOW)[1], self._read(following.FOLLOWER)[1])
+        return {**self.misread, **self._read(annotation.OWN)[1], **of_follower}
 
     @property
     def roles(self) -> list[str]:

@@ -215,11 +215,11 @@ class Guard:
             self.host.publish_again()
             trial = self._trial(facts.unit)
             if trial is not None and not trial.failed:
-                was_left = bool(self.reverts.left(trial))
+                left = self.reverts.left(trial)
                 self.judging.judge(trial, facts, starting=True)
-                if was_left and self._trial(facts.unit) == trial:
+                if left and self._trial(facts.unit) == trial:
                     # A full disk cannot record the revert. What it led to may end the kubelet as well.
-                    self.without_trial.crashing(facts)
+                    self.without_trial.leave_unrecorded(facts)
                 return True
             self.reverts.resume(trial, facts)
             self.host.attempt(self.without_trial.ensure_configuration)
@@ -240,10 +240,11 @@ class Guard:
             given_up = {entry["path"] for entry in trial.state_files}
             on_trial = not trial.failed and self.host.leads_to(trial.to)
         unfit = self._unfit(self.host.settings.argv, given_up)
-        if unfit:
+        if any(one.exists for one in unfit):
             # Before a file is given up, systemd is asked: the unit may have other flags than when it was last switched.
             ask = command.until(self.host.run, _LIMIT_SECONDS)
-            unfit = self._unfit(self.host.next_words(ask), given_up)
+            paths = {one.path for one in unfit}
+            unfit = [one for one in self._unfit(self.host.next_words(ask), given_up) if one.path in paths]
         statefiles.fit(unfit, on_trial)
 
     def _unfit(self, words: Sequence[str], given_up: set[str]) -> list[statefiles.Unfit]:

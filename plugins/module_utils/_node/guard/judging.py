@@ -68,7 +68,7 @@ class Reverts:
             return False
         if not progress.verdict and not self.host.leads_to(trial.to) and not self._never_switched(trial):
             # It is reverted already, and only the note of that could not be written.
-            self.host.attempt(lambda: self._note(reason))
+            self.host.attempt(lambda: self._note(trial, reason))
             return not (starting or self._reads_active(trial, facts) or self._stopped_by_operator(facts))
         self.host.remember(progress._replace(verdict=reason))
         restart = self._revert(reason, facts)
@@ -198,9 +198,14 @@ class Reverts:
             self.finish()
         return unstopped
 
-    def _note(self, reason: str) -> None:
+    def _note(self, trial: Trial, reason: str) -> None:
         """Record a finished revert, then report it. Until both can be written, each observation tries again."""
-        self.store.revert(reason)
+        led_to, good = self.store.target(trial.revert_to), self.store.target(quietly(self.store.last_known_good))
+        if self.host.running() in (None, led_to) or led_to in (good, LOCAL_TARGET):
+            self.store.revert(reason)
+        else:
+            # What was never verified may have been left as well: the kubelet stays with what it runs now.
+            self.store.record(trial._replace(failed=reason, revert_to=self.host.active_source()))
         queued = self.report(reason)
         self.host.remember(Progress(verdict="" if queued else reason))
 

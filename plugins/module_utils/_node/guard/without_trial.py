@@ -33,6 +33,8 @@ class WithoutTrial:
         # The first start after a revert that a full disk could not record.
         begun = kept_files.Begun("", "", 0.0, 0)
         self.begun = MemoryFile(os.path.join(host.memory, "begun"), begun, host.started.fs)
+        # The ends of the kubelet since such a revert.
+        self.ends = MemoryFile(os.path.join(host.memory, "ends"), Progress(), host.started.fs)
 
     def ensure_configuration(self) -> None:
         """Make sure that the kubelet has a configuration to start with, also when the active one was damaged.
@@ -108,10 +110,12 @@ class WithoutTrial:
             return before.reported == CRASHED
         progress = counted(before, facts)
         error = crash(progress, facts)
-        excuse = evidence.excuse(facts.kind, facts.runtime, booting=False)
-        if error and not excuse and self._leave_unverified(progress, facts):
-            self.host.remember(Progress())
-            return False
+        left = self._leave_unverified(progress, facts)
+        if left:
+            queued = self._report_left(left)
+            # Once there is room, the recovery is reported instead.
+            self.host.remember(Progress(reported="" if queued else CRASHED))
+            return not queued
         if error and before.reported != CRASHED:
             self.host.queue_report("not changed", error=error)
         if error or before.reported == CRASHED:
@@ -119,15 +123,30 @@ class WithoutTrial:
         self.host.remember(progress)
         return progress.reported == CRASHED
 
-    def _leave_unverified(self, progress: Progress, facts: Facts) -> bool:
-        """Leave what is active for last-known-good, else for the local configuration; return whether that was done.
+    def leave_unrecorded(self, facts: Facts) -> None:
+        """Leave what a revert has led to that a full disk cannot record, if that ends the kubelet as well.
+
+        The guard reports it with the revert, once there is room. Needs the store's lock.
+        """
+        if not facts.unit.known:
+            return
+        progress = counted(self.ends.read() or Progress(), facts)
+        self.host.attempt(lambda: self.ends.write(progress))
+        self._leave_unverified(progress, facts)
+
+    def _leave_unverified(self, progress: Progress, facts: Facts) -> str:
+        """Leave what is active for last-known-good, else for the local configuration, if it keeps ending and never
+        became last-known-good; return why, empty if it stays.
 
         A reset that failed may have led back to a configuration whose trial was not over: nothing else ends it.
         """
+        excuse = evidence.excuse(facts.kind, facts.runtime, booting=False)
+        if excuse or not crash(progress, facts):
+            return ""
         # The source of what is active is unknown after a crash that has emptied the trial.
         active, source, good = self.host.running(), self.host.active_source(), quietly(self.store.last_known_good)
         if active in (None, LOCAL_TARGET, self.store.target(good)):
-            return False
+            return ""
         ended = f"the kubelet ended {progress.failures} times with a configuration that never became last-known-good"
         reason = ended + decide.logged_last(facts.words)
         state_files = self._state_files_before(source)
@@ -139,16 +158,17 @@ class WithoutTrial:
                 self.host.attempt(partial(self.store.point, target))
         if self.host.running() == active:
             # What stays needs its state files.
-            return False
+            return ""
         self.host.attempt(lambda: statefiles.restore(state_files))
         # Its copies are those of what is left now.
         self.host.attempt(self.copies.remove)
         self._forget(source)
+        return reason
+
+    def _report_left(self, reason: str) -> bool:
         now = self.host.active_source()
         former = "last-known-good" if now else "the local configuration"
-        event = status_annotation.restarting(now)
-        self.host.queue_report(f"reverted to {former}", error=reason, event=event)
-        return True
+        return self.host.queue_report(f"reverted to {former}", error=reason, event=status_annotation.restarting(now))
 
     def _forget(self, source: Source | None) -> None:
         if source is None or self.host.attempt(lambda: self.store.forget(source)):
@@ -171,8 +191,8 @@ class WithoutTrial:
         same = progress.invocation == facts.unit.invocation and progress.boot == facts.boot
         if facts.healthy and same and progress.healthy_since is not None:
             since = progress.healthy_since
-        if since is not None and facts.now - since >= CALM_AFTER_SECONDS:
-            self.host.queue_report("recovered", error=self.store.error())
+        is_calm = since is not None and facts.now - since >= CALM_AFTER_SECONDS
+        if is_calm and self.host.queue_report("recovered", error=self.store.error()):
             progress = Progress()
         else:
             progress = progress._replace(invocation=facts.unit.invocation, boot=facts.boot, healthy_since=since)

@@ -141,6 +141,7 @@ class Unfit(NamedTuple):
 
     path: str
     policy: str
+    exists: bool
 
 
 def unfit(folder: str, config: Mapping[str, Any], argv: Sequence[str], given_up: Container[str] = ()) -> list[Unfit]:
@@ -156,7 +157,7 @@ def unfit(folder: str, config: Mapping[str, Any], argv: Sequence[str], given_up:
         written_for = policy(data)
         fits = written_for == wanted or (written_for is None and path not in given_up)
         if data is None or not fits:
-            found.append(Unfit(path, wanted))
+            found.append(Unfit(path, wanted, data is not None))
     return found
 
 
@@ -167,7 +168,7 @@ def fit(replaced: Iterable[Unfit], on_trial: bool = False) -> None:
     `on_trial`: what starts is on trial, so a copy from before several trials does not belong to it. Raises
     files.FileError.
     """
-    for path, wanted in replaced:
+    for path, wanted, _exists in replaced:
         copies = [files.read(spare(path))]
         if not on_trial:
             copies.append(files.read(spare(path, wanted)))

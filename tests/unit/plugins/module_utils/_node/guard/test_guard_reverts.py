@@ -250,3 +250,26 @@ def test_what_a_revert_led_to_stays_when_its_trial_is_lost(node: Node, dies: boo
         node.start(2)
     assert node.ran[-1] == (LOCAL if dies else NEW)
     assert ("never became last-known-good" in node.error()) == dies
+
+
+def left_on_a_full_disk(node: Node) -> None:
+    """A revert to OTHER, which was not recorded, has been left for the local configuration as well."""
+    node.store.stage(OTHER, {"kubelet": "{}"})
+    node.switch(back=OTHER)
+    node.store.point(LOCAL)
+
+
+def test_a_revert_that_is_recorded_late_leads_nowhere_else(node: Node) -> None:
+    left_on_a_full_disk(node)
+    node.start(1)
+    assert (node.store.running(), node.trial().failed != "", node.trial().revert_to) == (LOCAL, True, None)
+    assert node.later(600) is None and node.restarts == 0 and node.reason() == "reverted to the local configuration"
+
+
+def test_ends_after_a_revert_that_is_not_recorded_are_none_of_its_trial(node: Node) -> None:
+    left_on_a_full_disk(node)
+    before = node.guard().records.progress()
+    node.disk.full = True
+    for restarts in range(1, 5):
+        node.start(restarts)
+    assert node.guard().records.progress() == before and not node.trial().failed

@@ -152,3 +152,19 @@ def test_without_any_intact_configuration_the_own_file_is_copied_again(node: Nod
     node.start()
     assert (node.ran[-1], node.reason()) == (LOCAL, f"reverted to {node.own}")
     assert "local" in node.message()
+
+
+def test_what_was_left_on_a_full_disk_is_reported_once_there_is_room(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.store.stage(SOURCE, {"kubelet": "{}"})
+    node.store.links.prepare(LOCAL)
+    node.store.point(node.store.target(SOURCE))
+    node.disk.full, node.seconds = True, 1000
+    for restarts in range(1, 5):
+        node.start(restarts)
+        node.seconds += 10
+    assert node.store.running() == LOCAL and not node.status()
+    assert node.later(61, 3) and not node.status()
+    node.disk.full = False
+    assert node.later(61) and node.reason() == "recovered" and "active" not in node.status()
+    assert node.later() is None
