@@ -65,7 +65,9 @@ EXAMPLES = r"""
 
 - name: Show how many pods each node accepts
   ansible.builtin.debug:
-    msg: "{{ kubelet_configz.variants[kubelet_configz.nodes[inventory_hostname].variant].maxPods }}"
+    msg: "{{ dump.variants[dump.nodes[inventory_hostname].variant].maxPods }}"
+  vars:
+    dump: "{{ ansible_facts.kubelet_configz }}"
 """
 
 RETURN = r"""

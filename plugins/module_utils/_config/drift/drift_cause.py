@@ -67,14 +67,17 @@ def _causes(path: str, broken: Mapping[str, str], facts: NodeFacts) -> Iterator[
     yield _not_rolled_out(path, facts)
 
 
-def of_undeclared(own: str | None) -> Cause:
-    """Return the cause of a value that a former source declared. ``own`` is the node's own value, None if unknown."""
+def of_undeclared(own: str | None, dropin: bool) -> Cause:
+    """Return the cause of a value that a former source declared. ``own`` is the node's own value, None if unknown.
+
+    A drop-in lies over the node's own file, so a rollout reverts to what that has, known or not.
+    """
     what = "the inventory no longer declares the value, but the node still runs it"
-    if own is None:
-        message = f"{what}; the node's own value is not known"
-        return Cause(UNDECLARED, message, "Declare the value that you want, or run the playbook reset for the node.")
-    message = f"{what}; the node's own value is {own}"
-    return Cause(UNDECLARED, message, "Run the rollout, which reverts it, or declare the value that you want.")
+    remedy = "Run the rollout, which reverts it, or declare the value that you want."
+    if own is None and not dropin:
+        remedy = "Declare the value that you want, or run the playbook reset for the node."
+    shown = "not known" if own is None else own
+    return Cause(UNDECLARED, f"{what}; the node's own value is {shown}", remedy)
 
 
 def of_own_file(value: str, dropin: bool) -> Cause:

@@ -92,7 +92,7 @@ class Finder:
             elif path in found.known:
                 text = "absent"
             values = {stage: known.get(path) for stage, known in read.items()}
-            yield _row(path, values, configs, drift_cause.of_undeclared(text))
+            yield _row(path, values, configs, drift_cause.of_undeclared(text, facts.dropin))
 
     def _own_file(self, configs: Configs, facts: NodeFacts) -> Iterator[Row]:
         """Yield a row for each value that the own file of a node has got, and its checkpoint does not have; with a

@@ -173,9 +173,17 @@ def test_who_assigned_a_configmap_that_is_gone(facts: dict[str, Any], foreign: b
         assert cause.remedy.endswith("If the node has that already, run the playbook reset for it first.")
 
 
-@pytest.mark.parametrize(("own", "remedy"), [("110", "Run the rollout, which reverts it"), (None, "playbook reset")])
-def test_a_value_that_is_no_longer_declared(own: str | None, remedy: str) -> None:
-    found = drift_cause.of_undeclared(own)
+@pytest.mark.parametrize(
+    ("own", "dropin", "remedy"),
+    [
+        ("110", False, "Run the rollout, which reverts it"),
+        (None, False, "playbook reset"),
+        # A secret: the plan of a drop-in reverts to the node's own file without knowing what it has.
+        (None, True, "Run the rollout, which reverts it"),
+    ],
+)
+def test_a_value_that_is_no_longer_declared(own: str | None, dropin: bool, remedy: str) -> None:
+    found = drift_cause.of_undeclared(own, dropin)
     assert (found.cause, remedy in found.remedy) == ("no longer declared", True)
     assert (own or "not known") in found.message and found.remedy.endswith(".") and not found.message.endswith(".")
 
