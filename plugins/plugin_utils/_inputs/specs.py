@@ -10,6 +10,7 @@ is unset.
 
 from __future__ import annotations
 
+import os
 import re
 import typing as t
 from pathlib import Path
@@ -155,6 +156,9 @@ MINIMUM = {
 }
 """The least whole number, if it is not 0."""
 
+WRITTEN = frozenset(f"kubelet_config_{name}_file" for name in ("drift", "dump", "plan", "upgrade"))
+"""The files that a run writes on the controller, at its end."""
+
 UNSET_IF_EMPTY = frozenset(
     {
         "kubelet_config_canary_soak_seconds",
@@ -195,9 +199,17 @@ def accepted(name: str, option: Option, value: t.Any) -> str:
     if form:
         return "" if form.accepts(value) else form.words
     is_known = isinstance(value, (type(None), *_PLAIN, list, tuple, dict))
-    if not is_known or _is_right(name, option, value):
-        return ""
-    return _words(name, option)
+    if is_known and not _is_right(name, option, value):
+        return _words(name, option)
+    if name in WRITTEN and isinstance(value, str) and not _can_be_written(value):
+        return "a file in a folder that exists on the controller"
+    return ""
+
+
+def _can_be_written(path: str) -> bool:
+    """Return whether a path is no folder, but in one."""
+    path = os.path.abspath(os.path.expanduser(path))
+    return os.path.isdir(os.path.dirname(path)) and not os.path.isdir(path)
 
 
 def _is_right(name: str, option: Option, value: t.Any) -> bool:

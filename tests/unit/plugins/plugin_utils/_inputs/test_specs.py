@@ -23,7 +23,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.rows im
 KNOWN = specs.known(specs.by_role())
 WAIT, DRAIN, STATE = "kubelet_config_wait_timeout", "kubelet_config_drain", "kubelet_config_state_files"
 LOOK, FLAGS, PAUSE = "kubelet_config_drift_hosts", "kubelet_config_flags", "kubelet_config_pause"
-NAME, FILE, LEASE = "kubelet_config_namespace", "kubelet_config_plan_file", "kubelet_config_lease_seconds"
+NAME, LEASE = "kubelet_config_namespace", "kubelet_config_lease_seconds"
 READ = "kubelet_config_read"
 
 
@@ -40,7 +40,7 @@ READ = "kubelet_config_read"
         (LEASE, 1),
         (NAME, "kube-system"),
         (NAME, 5),
-        (FILE, "plan.json"),
+        *((name, value) for name in sorted(specs.WRITTEN) for value in ("plan.json", "~/plan.json", f"{__file__}", 5)),
         (FLAGS, ["--max-pods=5", "--v=2"]),
         (FLAGS, "--max-pods=5,--v=2"),
         ("kubelet_config_plan", {}),
@@ -79,7 +79,13 @@ def test_accepted(name: str, value: t.Any) -> None:
         *((WAIT, value, "a whole number, 0 or more") for value in ("0\x1f", "\u0663", "\u00a05")),
         (LEASE, 0, "a whole number, 1 or more"),
         *((NAME, value, "a text") for value in ("", None, True, ["a"], {"a": 1})),
-        (FILE, "", "a text"),
+        *((name, "", "a text") for name in sorted(specs.WRITTEN)),
+        # Ansible would fail at the end of the run, with "could not touch target" or "can not use content with a dir".
+        *(
+            (name, value, "a file in a folder that exists")
+            for name in sorted(specs.WRITTEN)
+            for value in ("/none/a", "/", "a\0/b")
+        ),
         (FLAGS, {"max-pods": 5}, "a list of texts"),
         (FLAGS, [["--v=2"]], "a list of texts"),
         ("kubelet_config_plan", "plan.json", "a mapping"),
@@ -152,7 +158,7 @@ def test_a_form_accepts_what_its_reader_accepts(name: str, value: t.Any) -> None
 
 def test_the_tables_name_variables_of_the_roles() -> None:
     known = specs.known(specs.by_role())
-    assert {*specs.FORMS, *specs.MINIMUM, *specs.UNSET_IF_EMPTY, *specs.OF_EVERY_PLAYBOOK} <= set(known)
+    assert {*specs.FORMS, *specs.MINIMUM, *specs.UNSET_IF_EMPTY, *specs.WRITTEN, *specs.OF_EVERY_PLAYBOOK} <= set(known)
     assert all(known[name]["type"] == "int" for name in specs.MINIMUM)
     assert not set(specs.OF_THE_PLAYBOOKS) & {name for options in specs.by_role().values() for name in options}
 
