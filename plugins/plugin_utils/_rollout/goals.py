@@ -22,9 +22,9 @@ GOALS = (PLAN, PREVIOUS, LOCAL, CHECKPOINT, NATIVE)
 """
 ASSIGN, RESET = "switch", "reset"
 """How a batch changes its nodes: the entry points of the role `assign`. A migration has one for each delivery."""
-_NO_MIGRATION = "No node of the group has a source by another delivery: there is nothing to migrate."
+_NO_MIGRATION = "No node of this run has a source by another delivery: there is nothing to migrate."
 _NOTHING = {
-    LOCAL: "No node of the group has a configuration of this collection: there is nothing to reset.",
+    LOCAL: "No node of this run has a configuration of this collection: there is nothing to reset.",
     CHECKPOINT: _NO_MIGRATION,
     NATIVE: _NO_MIGRATION,
 }

@@ -238,9 +238,9 @@ def test_nodes_that_cannot_migrate_are_named(goal: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("goal", "expected"),
     [
-        ("local", ["No node of the group has a configuration of this collection: there is nothing to reset."]),
-        ("checkpoint", ["No node of the group has a source by another delivery: there is nothing to migrate."]),
-        ("native", ["No node of the group has a source by another delivery: there is nothing to migrate."]),
+        ("local", ["No node of this run has a configuration of this collection: there is nothing to reset."]),
+        ("checkpoint", ["No node of this run has a source by another delivery: there is nothing to migrate."]),
+        ("native", ["No node of this run has a source by another delivery: there is nothing to migrate."]),
         # The headline of a rollback names it, and the plan shows itself.
         ("previous", []),
         ("plan", []),
