@@ -28,14 +28,13 @@ DENIED = Refusal(403, 'admission webhook "nodes.example.com" denied the request:
 class Denying(PlayedCluster):
     """A cluster that answers the first write of a node's config source with an error."""
 
-    denied: Refusal | None = DENIED
+    denies = True
 
     def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
         """Answer one request."""
-        denied = self.denied
-        if denied and method == "PATCH" and f"/nodes/{BAD}" in url and "configSource" in body.get("spec", {}):
-            self.denied = None
-            raise denied
+        if self.denies and method == "PATCH" and f"/nodes/{BAD}" in url and "configSource" in body.get("spec", {}):
+            self.denies = False
+            raise DENIED
         return super().serve(method, url, body, request)
 
 
