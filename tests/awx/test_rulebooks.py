@@ -61,13 +61,18 @@ def rulebook(name: str, cluster: Cluster, home: Path) -> t.Iterator[t.Callable[[
         "K8S_AUTH_HOST": cluster.url,
     }
     command = [str(PROGRAM), "-r", f"livenodes.kubelet.{name}", "-i", str(inventory), "--vars", str(home / "vars.yml")]
+
+    def output() -> str:
+        return log.read_text(encoding="utf-8")
+
     with (
         log.open("w", encoding="utf-8") as file,
         subprocess.Popen(command, cwd=home, env=environment, stdout=file, stderr=subprocess.STDOUT) as running,
     ):
         try:
-            eventually(state.exists, 60, "the source has begun")
-            yield lambda: log.read_text(encoding="utf-8")
+            # Java and Drools take minutes to start on a busy machine.
+            eventually(state.exists, 300, "the source has begun", output)
+            yield output
         finally:
             running.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -87,14 +92,14 @@ def test_a_revert_pauses_rollouts(cluster: Cluster, tmp_path: Path) -> None:
     with rulebook("pause_on_revert", cluster, tmp_path) as output:
         assert paused() == []
         session.request("PATCH", f"{NODES}/n1", (), {"metadata": {"annotations": notes}}, MERGE)
-        eventually(lambda: bool(paused()), 60, "rollouts are paused", output)
+        eventually(lambda: bool(paused()), 180, "rollouts are paused", output)
     assert paused() == [{"paused": "true", "reason": "n1 was reverted. it died"}]
 
 
 def test_a_new_node_is_verified(cluster: Cluster, tmp_path: Path) -> None:
     with rulebook("verify_new_node", cluster, tmp_path) as output:
         cluster.simulate("n2")
-        eventually(lambda: "PLAY RECAP" in output(), 90, "a playbook has run", output)
+        eventually(lambda: "PLAY RECAP" in output(), 240, "a playbook has run", output)
     # ansible-rulebook prints the output of an action that fails once more, if it has the time.
     words, _end, _again = output().partition("PLAY RECAP")
     assert "eventBurst" in words and "n2" in words and "n1" not in words, words
