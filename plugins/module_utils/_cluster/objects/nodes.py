@@ -99,7 +99,8 @@ class Node:
     place: str = ""
     """From where its kubelet has its configuration; empty if its form reports no such place."""
     notes: t.Mapping[str, t.Any] = dataclasses.field(default_factory=dict)
-    """Its annotations. What few callers need of them is decoded for these: a batch reads all nodes of its group."""
+    """Its annotations of _READERS. They are decoded for the few callers that need them: a batch reads all nodes of its
+    group."""
     misread: dict[str, str] = dataclasses.field(default_factory=dict)
     """What is malformed in its sources, its status and its marks, as in `malformed`."""
 
@@ -302,7 +303,7 @@ def trim(node: dict[str, t.Any]) -> Node:
         capacity=_mapping(status, "capacity"),
         form=form,
         place=place,
-        notes=notes,
+        notes={name: notes[name] for name in _READERS if name in notes},
         misread=records.malformed,
     )
     if _is_native(found):
