@@ -87,23 +87,16 @@ def by_folder(config: Config, current: Config, minor: int | None, decided: Colle
 
     `decided`: the fields that flags or drop-ins decide.
     """
-    reasons: list[str] = []
-    warnings: list[str] = []
     if minor is None:
-        return Findings(reasons, warnings)
+        return Findings([], [])
     before = merged_dropins.forgotten(current, minor)
-    for name in merged_dropins.forgotten(config, minor):
-        if name in decided:
-            continue
-        text = (
-            f"{name}: a kubelet with --config-dir forgets an empty value of its config file and uses its default. "
-            "Use delivery dropin, or omit the field from kubelet_config"
-        )
-        if name in before:
-            warnings.append(text)
-        else:
-            reasons.append(text)
-    return Findings(reasons, warnings)
+    found = [name for name in merged_dropins.forgotten(config, minor) if name not in decided]
+    text = (
+        "{}: a kubelet with --config-dir forgets an empty value of its config file and uses its default. "
+        "Use delivery dropin, or omit the field from kubelet_config"
+    )
+    reasons = [text.format(name) for name in found if name not in before]
+    return Findings(reasons, [text.format(name) for name in found if name in before])
 
 
 def by_later(declared: Config, dropins: _Dropins) -> Findings:
