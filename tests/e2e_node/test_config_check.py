@@ -66,32 +66,6 @@ for name, text in {texts!r}.items():
     assert node.run(state) == before
 
 
-@pytest.mark.fault(case=42)
-def test_a_binary_without_an_answer_has_checked_nothing(nodes: dict[str, Node]) -> None:
-    node = nodes["n1"]
-    for name, script in (
-        ("hang", "exec sleep 60"),
-        ("silent", "exit 1"),
-        ("strange", "echo hello; exit 1"),
-        ("nosy", "ls -A /run; touch /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x; mkdir /sys/fs/cgroup/x; ip link"),
-    ):
-        node.write(f"{PLACE}/{name}", f"#!/bin/sh\n{script}\n")
-    node.run(f"chmod 755 {PLACE}/*")
-    found = node.python(f"""
-result = {{}}
-for name in ("hang", "silent", "strange", "nosy", "missing"):
-    started = time.monotonic()
-    result[name] = [*binary.check("{{}}", ["/usr/bin/kubelet"], {PLACE!r} + "/" + name), time.monotonic() - started]
-result["flag"] = [*binary.check("{{}}", ["/usr/bin/kubelet", "--no-such-flag=1"])]
-""")
-    assert {answer[0] for answer in found.values()} == {"not checked"}
-    assert found["hang"][3] < 50
-    assert "killed if it has not ended" in found["hang"][1][0] and "no kubelet binary" in found["missing"][1][0]
-    assert "unknown flag: --no-such-flag" in found["flag"][1][0]
-    assert node.run("pgrep -f '[s]leep 60' || true") == "", "the check must end a hanging kubelet"
-    assert node.run("ls /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x 2>/dev/null || true") == ""
-
-
 def test_the_sandbox_has_no_network_and_nothing_to_write(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
     node.write(

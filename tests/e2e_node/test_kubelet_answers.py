@@ -13,10 +13,10 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
+from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
 from tests.support.kubelets.kubelet_starts import ENDS, HIDES, OLDER, STARTS
 from tests.support.kubelets.start_outcome import opened, outcome
-from tests.support.lab.settled import LOCAL
 from tests.support.lab_node.node_bench import PLACE, Bench
 from tests.support.lab_node.preflight_node import HEADER, Node
 from tests.support.texts import yaml_forms
@@ -167,11 +167,11 @@ def without_guard(static_lab: Lab) -> t.Iterator[Bench]:
     """Yield node n1 with the code only; restore its own file."""
     bench = Bench(static_lab, "n1")
     bench.bring()
-    bench.node.run(f"cp -a {LOCAL} {COPY}")
+    bench.node.run(f"cp -a {OWN_CONFIG} {COPY}")
     try:
         yield bench
     finally:
-        bench.node.run(f"cp -a {COPY} {LOCAL}; rm -rf {COPY} {PLACE} {PLACE}.b64; {RESTART}")
+        bench.node.run(f"cp -a {COPY} {OWN_CONFIG}; rm -rf {COPY} {PLACE} {PLACE}.b64; {RESTART}")
         bench.wait(bench.healthy, 60, "healthz with the own file", every=1)
 
 
@@ -182,7 +182,7 @@ def test_every_form_is_live_as_it_is_read(without_guard: Bench) -> None:
     for forms in yaml_forms.rounds(bench.node.release.minor):
         rest = {name: value for name, value in own.items() if name not in {form.field for form in forms}}
         text = yaml.safe_dump(rest) + "".join(form.text for form in forms)
-        bench.node.run(f"cat > {LOCAL}; {RESTART}", stdin=text)
+        bench.node.run(f"cat > {OWN_CONFIG}; {RESTART}", stdin=text)
         bench.wait(bench.healthy, 60, f"healthz with {[form.text for form in forms]}", every=1)
         live, read = bench.configz(), bench.python(READ)
         for form in forms:

@@ -115,25 +115,20 @@ guard_steps.present("/var/lib/kubelet-config", unit, "kubelet", False)
         restart: bool = True,
         confirm: float | None = None,
         unhealthy: float = 10,
-        text: str = "",
         revision: str = "1",
-        **trial: t.Any,
     ) -> dict[str, str]:
         """Stage the local configuration with changes, arm and start the guard, switch, restart; return the source."""
         source = self.source(revision)
-        text = text or json.dumps({**self.local(), **(changes or {})}, indent=2, sort_keys=True) + "\n"
-        extra = {
-            "unhealthy_seconds": unhealthy,
-            **({} if confirm is None else {"confirm_seconds": confirm}),
-            **trial.pop("extra", {}),
-        }
+        text = json.dumps({**self.local(), **(changes or {})}, indent=2, sort_keys=True) + "\n"
+        extra = {"unhealthy_seconds": unhealthy}
+        if confirm is not None:
+            extra["confirm_seconds"] = confirm
         self.python(f"""
 source, text = json.loads({json.dumps(json.dumps(source))}), json.loads({json.dumps(json.dumps(text))})
 store.stage(source, {{"kubelet": text}})
-extra, more = json.loads({json.dumps(json.dumps(extra))}), json.loads({json.dumps(json.dumps(trial))})
+extra = json.loads({json.dumps(json.dumps(extra))})
 store.arm(Trial(source, store.last_known_good(), Moment.now(), deadline_seconds={deadline},
-                invocation=unit.show()["InvocationID"], kubelet_version={self.node.release.version!r},
-                extra=extra, **more))
+                invocation=unit.show()["InvocationID"], kubelet_version={self.node.release.version!r}, extra=extra))
 unit.run(["systemctl", "start", "livenodes-kubelet-guard.service"])
 store.switch(source)
 """)
