@@ -81,26 +81,6 @@ def test_a_node_with_the_file_of_a_tool(
 
 
 @pytest.mark.parametrize("bench", ["n3"], indirect=True)
-def test_what_changes_beside_the_drop_in_is_named(bench: Bench, ansible: Ansible) -> None:
-    """As when kubeadm has renewed the file and the kubelet was not restarted since."""
-    node, before = bench.node, bench.configz()
-    node.run(f"cp -p {FILE} {COPY}")
-    try:
-        node.run(f"echo 'containerLogMaxFiles: 9' >> {FILE}")
-        ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": 61}, **OPTIONS})
-        plan = ansible.playbook("plan", *N3)
-        own = [line for line in plan.output.splitlines() if "(the node's own file changed)" in line]
-        assert plan.code == 0 and len(own) == 1 and "containerLogMaxFiles: 5 -> 9" in own[0], plan.output
-        run = ansible.playbook("rollout", *N3)
-        assert run.code == 0, run.output
-        named = "containerLogMaxFiles was 5, now 9 (/var/lib/kubelet/config.yaml changed)"
-        assert named in " ".join(run.output.split()), run.output
-        assert bench.configz() == {**before, "kubeAPIQPS": 61, "containerLogMaxFiles": 9}
-    finally:
-        node.run(f"cp -p {COPY} {FILE}")
-
-
-@pytest.mark.parametrize("bench", ["n3"], indirect=True)
 def test_a_checkpoint_becomes_a_drop_in(bench: Bench, lab: Lab, ansible: Ansible) -> None:
     declared = {"kubeAPIQPS": 61, "maxPods": 81}
     ansible.variables(workers_a={"kubelet_config": declared, "kubelet_config_delivery": "checkpoint", **OPTIONS})

@@ -187,21 +187,6 @@ def host(cluster: Cluster, ansible: Ansible) -> t.Iterator[tuple[str, str]]:
     assert not {*OURS} & {*cluster.node()["metadata"]["annotations"]}
 
 
-def test_follow_requires_the_policy_and_applies_it(cluster: Cluster, ansible: Ansible, host: tuple[str, str]) -> None:
-    """It refuses, forecasts, applies on request, and is satisfied then."""
-    lab, name = cluster.lab, cluster.name
-    refused = ansible.playbook("follow", *host)
-    assert refused.code != 0 and "kubelet_config_follow=protected" in refused.output, refused.output
-    forecast = ansible.playbook("follow", *host, *PROTECTED, "--check")
-    assert forecast.code == 0 and forecast.recap(name)["changed"] == 2, forecast.output
-    kinds = f"{policy.POLICY['kind']},{policy.BINDING['kind']}"
-    assert lab.kubectl("get", kinds, "-o", "name") == ""
-    assert lab.node(name).run("ls -d /var/lib/kubelet-config 2>/dev/null", check=False) == ""
-    for arguments, changed in ((PROTECTED, 2), (PROTECTED, 0), ((), 0)):
-        run = ansible.playbook("follow", *host, *arguments)
-        assert run.code == 0 and run.recap(name)["changed"] == changed, run.output
-
-
 def test_a_follower_and_its_guard_work_under_the_policy(
     cluster: Cluster, ansible: Ansible, host: tuple[str, str]
 ) -> None:

@@ -1,20 +1,25 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guard on a real node, without Ansible and ssh: the report of a revert, and what a trial that passes costs."""
+"""The guard on a real node whose systemd has given up the kubelet, or cannot start it for a dependency."""
 
 from __future__ import annotations
 
 import calendar
 import time
+import typing as t
 
 import pytest
 
-from tests.support.lab_node.node_bench import STORE, Bench
+from tests.support.lab_node.node_bench import Bench
+from tests.support.lab_node.role_bench import Role
 
 LOCAL = "store/local/config"
 GOOD = {"maxPods": 77}
 DROPIN = "/etc/systemd/system/kubelet.service.d/95-test.conf"
+CONTAINERD = "/etc/systemd/system/containerd.service.d/95-test.conf"
+# systemd would stop the kubelet itself while it starts a containerd again and again that its unit requires.
+FAILS = "[Service]\\nRestart=no\\nExecStart=\\nExecStart=/bin/false\\n"
 
 
 def returned(bench: Bench, source: dict[str, str], reason: str) -> None:
@@ -51,11 +56,6 @@ def same_start(bench: Bench) -> bool:
     return len(times) == 2 and abs(times[0] - times[1]) <= 1
 
 
-def last_known_good(bench: Bench) -> str:
-    """Return the last-known-good of the store; empty for the local configuration."""
-    return bench.node.run(f"cat {STORE}/store/meta/last-known-good")
-
-
 @pytest.mark.fault(case=13)
 def test_start_limit(bench: Bench) -> None:
     bench.node.run(
@@ -67,20 +67,43 @@ def test_start_limit(bench: Bench) -> None:
     returned(bench, source, "given up")
 
 
-def test_graduation_and_its_cost(bench: Bench) -> None:
-    source = bench.assign(GOOD, deadline=25)
-    bench.wait(bench.healthy, 30, "healthz")
-    bench.confirm()
-    pid = bench.node.unit_property("MainPID", "livenodes-kubelet-guard.service")
-    time.sleep(10)
-    memory = int(bench.node.run(f"grep VmRSS /proc/{pid}/status").split()[1])
-    fields = bench.node.run(f"cat /proc/{pid}/stat").split()
-    ticks = sum(int(field) for field in fields[13:17])
-    print(f"\nguard: {memory / 1024:.1f} MB, {ticks / 100:.2f} s of CPU with its children")
-    assert memory < 20 * 1024
-    bench.wait(lambda: source["uid"] in last_known_good(bench), 40, "graduation")
-    bench.wait(lambda: bench.status().get("lastKnownGood", {}).get("configMap") == source, 20, "annotation")
-    status = bench.status()
-    assert status["active"] == status["assigned"] == status["lastKnownGood"] and "error" not in status
-    bench.wait(bench.events, 10, "Event, which is sent after the annotation")
-    assert [event["type"] for event in bench.events()] == ["Normal"]
+def state(bench: Bench) -> str:
+    return bench.node.unit_property("ActiveState", "kubelet")
+
+
+@pytest.fixture
+def role(role: Role) -> t.Iterator[Role]:
+    """Yield the role on node n1; remove its dependency and start the container runtime afterwards."""
+    try:
+        yield role
+    finally:
+        role.node.run(
+            f"rm -f {DROPIN} {CONTAINERD}; systemctl daemon-reload; "
+            "systemctl reset-failed containerd kubelet; systemctl start containerd; systemctl start kubelet",
+            check=False,
+        )
+
+
+@pytest.mark.fault(case=70)
+def test_the_guard_starts_the_kubelet_once_the_runtime_is_back(role: Role) -> None:
+    bench = role.bench
+    run = role.play(
+        bench.source(),
+        {**role.local, "maxPods": 77},
+        kubelet_config_confirm=False,
+        kubelet_config_confirm_seconds=20,
+    )
+    assert run.code == 0, run.output
+    unit = "containerd.service"
+    bench.node.run(f"printf '[Unit]\\nRequires={unit}\\nAfter={unit}\\n' > {DROPIN}; systemctl daemon-reload")
+    bench.node.run(
+        f"mkdir -p $(dirname {CONTAINERD}); printf '{FAILS}' > {CONTAINERD}; systemctl daemon-reload; "
+        "systemctl kill --signal=KILL containerd"
+    )
+    bench.wait(lambda: state(bench) == "inactive", 90, "restart that fails", every=1)
+    assert bench.active() == LOCAL
+    bench.node.run(f"rm {CONTAINERD}; systemctl daemon-reload")
+    took = bench.wait(bench.healthy, 120, "start by the guard", every=1)
+    print(f"\nthe kubelet runs {took:.1f} s after the runtime can start")
+    assert bench.configz()["maxPods"] == role.local.get("maxPods", 110)
+    bench.wait(lambda: "was not confirmed" in bench.status().get("error", ""), 60, "annotation")

@@ -9,7 +9,7 @@ import json
 import typing as t
 
 from tests.lab import kubeadm
-from tests.support.lab_node.preflight_node import UNIT, Node
+from tests.support.lab_node.preflight_node import Node
 from tests.support.plays.ansible import Ansible
 
 
@@ -38,34 +38,3 @@ def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> N
     assert found["host"]["state_files"]["cpu"] == {"path": "/var/lib/kubelet/cpu_manager_state", "policy": "none"}
     assert [problem["rule"] for problem in found["problems"]] == ["cgroup-driver"]
     assert ["maxPodz" in reason for reason in found["reasons"]] == [True] and found["node_proof"]
-
-
-def test_a_restart_that_does_not_hold_is_an_error_and_a_start_limit_is_none(nodes: dict[str, Node]) -> None:
-    node = nodes["n1"]
-    text = (
-        "[Unit]\nStartLimitBurst=2\nStartLimitIntervalSec=60\n[Service]\nExecStart={}\nRestart=always\nRestartSec=0.1\n"
-    )
-    restart = f"""
-kubelet = unit.Unit({UNIT!r})
-try:
-    result = kubelet.restart()
-    time.sleep(1)
-    kubelet.holds(result)
-except unit.UnitError as error:
-    result = {{"error": str(error)}}
-"""
-    try:
-        node.write(f"/run/systemd/system/{UNIT}", text.format("/bin/sh -c 'sleep 0.2; exit 3'"))
-        node.run("systemctl daemon-reload")
-        silent = node.python(restart)["error"]
-        assert "did not stay up" in silent and f"It logged no error: see `journalctl -u {UNIT}`" in silent
-        node.run(
-            "for i in 1 2 3 4 5 6 7 8 9 10; do "
-            f"[ $(systemctl show -P ActiveState {UNIT}) = failed ] && break; sleep 0.3; done"
-        )
-        assert "repeated too quickly" in node.run(f"systemctl start {UNIT} || journalctl -o cat -n 3 -u {UNIT}")
-        node.write(f"/run/systemd/system/{UNIT}", text.format("/bin/sleep 60"))
-        node.run("systemctl daemon-reload")
-        assert node.python(restart) == node.run(f"systemctl show -P InvocationID {UNIT}").strip()
-    finally:
-        node.run(f"systemctl stop {UNIT}; systemctl reset-failed {UNIT} || true")

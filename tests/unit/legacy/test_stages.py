@@ -239,41 +239,6 @@ def test_a_deaf_kubelet(cluster: Cluster, session: Session, minor: int) -> None:
     assert "configSource" not in cluster.node("n1")["spec"]
 
 
-@pytest.mark.parametrize("minor", [8, 9])
-def test_a_kubelet_with_the_gate_alone(cluster: Cluster, session: Session, minor: int) -> None:
-    """It reports its local config and follows nothing, which only the time shows."""
-    cluster.simulate("n1", VERSIONS[minor], folder=False)
-    configmap(cluster, minor)
-    row = failing(session, wait_timeout=0.5)
-    assert (row["state"], row["assigned"]) == ("not_restarting", None), row
-    for words in ("--feature-gates=DynamicKubeletConfig=true", "--dynamic-config-dir=DIR", "Restart=always"):
-        assert words in row["message"]
-    assert "checkpoint" not in row["message"], "it reads no config file"
-
-
-def test_a_dead_kubelet(cluster: Cluster, session: Session) -> None:
-    """Without Leases, the control plane notices that it sends no heartbeats. Its store has other files than later."""
-    kubelet = cluster.simulate("n1", VERSIONS[9])
-    configmap(cluster, 9)
-    kubelet.stop()
-    old = {"type": "Ready", "status": "Unknown", "lastHeartbeatTime": "2026-01-01T00:00:00Z"}
-    cluster.patch_status("n1", {"conditions": [old]})
-    row = failing(session, wait_timeout=0.3)
-    assert row["state"] == "silent" and "has sent no heartbeat for " in row["message"]
-    assert "empty checkpoints/.cur in its --dynamic-config-dir" in row["message"]
-
-
-def test_another_key(cluster: Cluster, session: Session) -> None:
-    cluster.simulate("n1", VERSIONS[9])
-    cluster.store.create(
-        KINDS["configmaps"],
-        "kube-system",
-        {"metadata": {"name": "config-a"}, "data": {"mine": json.dumps({**KIND, "apiVersion": ALPHA})}},
-    )
-    source = {"namespace": "kube-system", "name": "config-a", "kubelet_config_key": "mine"}
-    assert "reads only the key kubelet" in failing(session, source=source)["message"]
-
-
 @pytest.mark.parametrize(("minor", "made_for"), [(9, 10), (8, 10), (10, 9), (20, 9)])
 def test_the_api_version_of_another_minor(cluster: Cluster, session: Session, minor: int, made_for: int) -> None:
     cluster.simulate("n1", VERSIONS.get(minor, "v1.20.2"))
