@@ -29,7 +29,6 @@ WANTED_B = {"evictionPressureTransitionPeriod": "4m", "kubeReserved": {"memory":
 
 
 def views(cluster: Contracted) -> dict[str, View]:
-    """Return the four views of all nodes."""
     return {name: cluster.look(name) for name in NAMES}
 
 

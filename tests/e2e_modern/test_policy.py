@@ -80,7 +80,6 @@ class Cluster:
         return ""
 
     def node(self) -> dict[str, t.Any]:
-        """Return the Node as it is."""
         return self.lab.get(f"/api/v1/nodes/{self.name}")
 
     def heartbeat(self) -> str:
@@ -106,7 +105,6 @@ def cluster(lab: Lab) -> t.Iterator[Cluster]:
 
 @pytest.fixture
 def guarded(cluster: Cluster) -> Cluster:
-    """Return the lab with the policy in force."""
     cluster.lab.kubectl("apply", "-f", MANIFEST)
     in_force(cluster)
     return cluster
@@ -216,6 +214,5 @@ def test_a_follower_and_its_guard_work_under_the_policy(
 
 
 def live(cluster: Cluster) -> int:
-    """Return a value that the kubelet runs with."""
     found = cluster.lab.get(f"/api/v1/nodes/{cluster.name}/proxy/configz")
     return int(found["kubeletconfig"]["kubeAPIQPS"])

@@ -166,7 +166,6 @@ def test_what_the_new_kubelet_refuses_gives_way_to_the_own_file(lab: Lab, from_1
 
 
 def edit(bench: Bench, **fields: object) -> None:
-    """Change fields of the node's own file."""
     config = {**yaml.safe_load(bench.node.run(f"cat {OWN_CONFIG}")), **fields}
     bench.node.run(f"cat > {OWN_CONFIG}", stdin=yaml.safe_dump(config))
 

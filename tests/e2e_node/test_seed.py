@@ -64,12 +64,10 @@ class Machine(Bench):
         self.wait(self.joined, 60, "Node that is Ready again", every=0.5)
 
     def boot(self) -> None:
-        """Boot, and wait until the new Node is Ready."""
         self.node.start()
         self.wait(self.joined, 60, "new Node that is Ready", every=0.5)
 
     def joined(self) -> bool:
-        """Return whether there is a Node, and it is Ready."""
         nodes = self.lab.get("/api/v1/nodes")["items"]
         return any(node["metadata"]["name"] == self.node.name for node in nodes) and self.ready()
 
@@ -79,7 +77,6 @@ class Machine(Bench):
         return sum("systemd[1]" in line and "Started kubelet" in line for line in lines)
 
     def noted(self, name: str) -> t.Any:
-        """Return what an annotation of the Node holds, None without it."""
         notes = self.lab.get(f"/api/v1/nodes/{self.node.name}")["metadata"]["annotations"]
         return json.loads(notes.get(name, "null"))
 

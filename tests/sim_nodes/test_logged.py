@@ -29,22 +29,18 @@ class Trials:
         self.calls = Calls(node, delivery)
 
     def switched(self, pods: int) -> dict[str, str]:
-        """Switch to a `maxPods` and wait for it; return the source."""
         done = self.calls.switch({"maxPods": pods}, trial_seconds=1)
         self.node.wait(lambda: self.node.configz().get("maxPods") == pods, 20, "the new configuration")
         return t.cast("dict[str, str]", done["source"])
 
     def confirm(self, source: dict[str, str]) -> None:
-        """Confirm a source, as the controller does."""
         self.calls.apply("confirmed", source=source)
 
     def reason(self) -> str:
-        """Return the reason that the guard reported last."""
         text = self.cluster.node(self.node.name)["metadata"].get("annotations", {}).get(STATUS, "{}")
         return str(json.loads(text).get("reason", ""))
 
     def passed(self) -> bool:
-        """Whether the configuration became last-known-good."""
         return self.reason() == "passed its trial"
 
 

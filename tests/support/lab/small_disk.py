@@ -24,7 +24,6 @@ class SmallDisk:
         self.device = ""
 
     def mount(self) -> None:
-        """Create a new file system and mount it."""
         self.image.write_bytes(b"")
         run("truncate", f"--size={MEGABYTES}M", self.image)
         # No blocks reserved for root, for whom a full disk would otherwise still have space.
@@ -53,7 +52,6 @@ class SmallDisk:
         self.node.run(f"for i in $(seq 100); do {remount} 2>/dev/null && exit 0; sleep 0.1; done; {remount}")
 
     def heal(self) -> None:
-        """Make it writable, with free space."""
         self.node.run(f"mount -o remount,rw {STORE} && rm -f {STORE}/filler")
 
     def close(self) -> None:

@@ -21,11 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
     readers,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
-    diagnose,
-    node_rows,
-    verdict,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, node_rows, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals

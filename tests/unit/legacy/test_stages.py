@@ -35,12 +35,10 @@ def cluster(request: pytest.FixtureRequest) -> t.Iterator[Cluster]:
 
 @pytest.fixture
 def session(cluster: Cluster) -> Session:
-    """A session of its administrator."""
     return Session({"host": cluster.url})
 
 
 def configmap(cluster: Cluster, minor: int, name: str = "config-a", **fields: t.Any) -> str:
-    """Create a ConfigMap for kubelets of a minor; return its uid."""
     whole = {**KIND, "apiVersion": BETA if minor == 10 else ALPHA, **fields}
     entry = cluster.store.create(
         KINDS["configmaps"], "kube-system", {"metadata": {"name": name}, "data": {"kubelet": json.dumps(whole)}}
@@ -53,7 +51,6 @@ def place(name: str = "config-a") -> dict[str, str]:
 
 
 def options(name: str | None = "config-a", **given: t.Any) -> dict[str, t.Any]:
-    """Options of node_config_source for n1."""
     return {
         "state": "present" if name else "absent",
         "nodes": ["n1"],
