@@ -5,17 +5,22 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import shutil
 import tempfile
+import time
 import typing as t
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import configmaps
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.seed import ignition
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.delivery import CHECKPOINT, DROPIN
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install.seed_files import SERVICE_PATH
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.seeds import Seed, entries
 from tests.lab.console import run
 from tests.lab.lab import Lab
@@ -25,16 +30,19 @@ from tests.support.lab_node.node_bench import STORE, Bench
 from tests.support.plays.ansible import Ansible
 
 GOOD = {"maxPods": 77}
+REFUSED = {**GOOD, "kubeAPIQPS": -1}
+DEADLY = {**GOOD, "evictionHard": {"memory.available": "lots"}}
 HOLD = 20
 UNIT = "kubelet.service"
 FIRST_DROPIN = 32
 
 
 class Machine(Bench):
-    """A node of the lab as a machine whose Node does not exist yet."""
+    """A node of the lab as a machine whose Node does not exist yet. `own`: its own configuration."""
 
     def __init__(self, lab: Lab, name: str) -> None:
         super().__init__(lab, name)
+        self.own = self.local()
         self.disk = self.node.folder / "upper"
         self.kept = self.node.folder / "kept"
 
@@ -44,6 +52,18 @@ class Machine(Bench):
         self.node.run("systemctl stop kubelet; rm -f /var/lib/kubelet/pki/kubelet.crt /var/lib/kubelet/pki/kubelet.key")
         self.lab.kubectl("delete", "node", self.node.name)
         self.forget_events()
+
+    def ignite(self, changes: dict[str, t.Any], folder: Path) -> dict[str, str]:
+        """Switch the machine off, and let Ignition write a seed with these changes to its disk; return the source."""
+        source, delivery = self.source(), DROPIN if self.node.release.minor >= FIRST_DROPIN else CHECKPOINT
+        declared = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
+        config = {**(self.own if delivery == CHECKPOINT else declared), **changes}
+        options = {"source": values.option(source), "data": {"kubelet": json.dumps(config)}, "delivery": delivery}
+        seed = folder / "seed.json"
+        seed.write_bytes(ignition(entries(STORE, UNIT, Seed(options=options))))
+        self.off()
+        provisioners.ignite(self.node.cache, self.disk, seed)
+        return source
 
     def off(self) -> None:
         """Switch the machine off, and keep a copy of its disk."""
@@ -63,20 +83,31 @@ class Machine(Bench):
         self.node.run("systemctl start kubelet")
         self.wait(self.joined, 60, "Node that is Ready again", every=0.5)
 
-    def boot(self) -> None:
+    def boot(self) -> float:
+        """Boot, and return how many seconds after that the new Node was Ready."""
+        begun = time.monotonic()
         self.node.start()
         self.wait(self.joined, 60, "new Node that is Ready", every=0.5)
+        return time.monotonic() - begun
 
     def joined(self) -> bool:
+        """Return whether there is a Node, and it is Ready."""
         nodes = self.lab.get("/api/v1/nodes")["items"]
         return any(node["metadata"]["name"] == self.node.name for node in nodes) and self.ready()
 
-    def starts(self) -> int:
-        """Return how often systemd has started the kubelet in this boot."""
+    def times(self, words: str) -> list[float]:
+        """Return when systemd wrote these words about the kubelet in this boot, in seconds since 1970."""
         lines = self.node.run("journalctl --boot --unit=kubelet --output=short-unix").splitlines()
-        return sum("systemd[1]" in line and "Started kubelet" in line for line in lines)
+        return [float(line.split()[0]) for line in lines if "systemd[1]" in line and words in line]
+
+    def joined_at(self) -> float:
+        """Return when the Node became Ready, in seconds since 1970."""
+        conditions = self.lab.get(f"/api/v1/nodes/{self.node.name}")["status"]["conditions"]
+        (since,) = (item["lastTransitionTime"] for item in conditions if item["type"] == "Ready")
+        return datetime.datetime.fromisoformat(since).timestamp()
 
     def noted(self, name: str) -> t.Any:
+        """Return what an annotation of the Node holds, None without it."""
         notes = self.lab.get(f"/api/v1/nodes/{self.node.name}")["metadata"]["annotations"]
         return json.loads(notes.get(name, "null"))
 
@@ -142,7 +173,7 @@ def test_the_values_of_a_seed_are_live_before_the_first_pod_and_become_last_know
         provisioners.install_cloud_init(machine.node.cache, machine.disk, seeds / "seed.cloud-init.yaml")
         machine.boot()
         pods.wait_ready(first)
-        assert machine.starts() == 1 and machine.configz()["maxPods"] == 77
+        assert len(machine.times("Started kubelet")) == 1 and machine.configz()["maxPods"] == 77
         assert machine.lab.get("/api/v1/nodes/n1")["status"]["capacity"]["pods"] == "77"
     machine.wait(lambda: machine.noted(annotation.SOURCE), 30, "source on the Node")
     source = machine.noted(annotation.SOURCE)["configMap"]
@@ -159,3 +190,26 @@ def test_the_values_of_a_seed_are_live_before_the_first_pod_and_become_last_know
     machine.node.reboot()
     machine.wait(machine.joined, 60, "Node that is Ready after a reboot", every=0.5)
     assert machine.configz()["maxPods"] == 77 and machine.node.invocation_id() != first_start
+
+
+@pytest.mark.parametrize(
+    ("changes", "most_ends", "reason"),
+    [(REFUSED, 0, "kubeAPIQPS"), (DEADLY, 2, "quantities must match")],
+    ids=["refused", "deadly"],
+)
+def test_a_seed_that_does_not_work_gives_way_to_the_own_file(
+    machine: Machine, tmp_path: Path, changes: dict[str, t.Any], most_ends: int, reason: str
+) -> None:
+    machine.new()
+    source = machine.ignite(changes, tmp_path)
+    seconds = machine.boot()
+    ends = machine.times("Main process exited")
+    assert machine.configz()["maxPods"] == machine.own.get("maxPods", 110) and len(ends) <= most_ends
+    assert not ends or machine.joined_at() - ends[0] < 60
+    machine.wait(lambda: reason in machine.status().get("error", ""), 60, f"annotation with {reason}")
+    machine.wait(lambda: any(reason in event["message"] for event in machine.events()), 30, f"Event with {reason}")
+    print(f"\njoined with its own file {seconds:.1f} s after the power was on: {machine.status()}")
+    status = machine.status()
+    assert "active" not in status and ("assigned" in status) is bool(most_ends)
+    if most_ends:
+        assert status["assigned"]["configMap"] == source
