@@ -8,7 +8,9 @@ from __future__ import annotations
 import itertools
 from typing import Any, Iterator, Mapping, Sequence
 
-from ...module_utils._config.values import amounts
+from ...module_utils._config import delivery as deliveries
+from ...module_utils._config.values import amounts, following
+from ...module_utils._config.values.node_row import first_of
 from . import goals
 
 Table = Mapping[str, Mapping[str, Any]]
@@ -43,8 +45,8 @@ def order(
     C(batches), each with its C(nodes) (node names by host) and C(steps) (the entry point of the role `assign` that
     changes them); C(rest), the hosts that need no change.
 
-    Raises ValueError for an unknown C(control_plane), C(serial) or C(max_unavailable), and for a batch that could never
-    begin, since the budget is smaller.
+    Raises ValueError for an unknown C(control_plane), C(serial) or C(max_unavailable), for a batch that could never
+    begin, since the budget is smaller, and for a node that its transport does not reach.
     """
     if control_plane not in (LAST, FIRST):
         raise ValueError(f"kubelet_config_control_plane is {control_plane!r}: use {LAST} or {FIRST}")
@@ -54,6 +56,9 @@ def order(
     present = rows.keys() & table["hosts"].keys()
     sizes = _sizes(serial, len(present)) or [1, max(1, left)]
     kinds = _kinds(plan, goal, table, rows, unready_first)
+    if goal not in (goals.CHECKPOINT, goals.NATIVE):
+        # Those migrations log in.
+        _refuse_unreached(kinds, plan, table, rows)
     stages = [_stage(table, _of_role(kinds, rows, False), sizes), _stage(table, _of_role(kinds, rows, True), [1])]
     if control_plane == FIRST:
         stages.reverse()
@@ -103,6 +108,26 @@ def _refuse_above(largest: int, left: int, allowed: int, away: Mapping[str, str]
         f"(kubelet_config_max_unavailable){counted}. Nothing was changed. To go on, {smaller}raise "
         f"kubelet_config_max_unavailable to at least {largest + len(away)}{used}"
     )
+
+
+def _refuse_unreached(
+    kinds: Kinds, plan: Mapping[str, Any], table: Table, rows: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Raise ValueError if a node that changes has no follower for its transport: its batch would stop the rollout."""
+    faults: dict[str, list[str]] = {}
+    for _steps, names in kinds:
+        for name in names:
+            row = rows[name]
+            delivery = plan["nodes"].get(name, {}).get("delivery") or row.get("delivery")
+            if not deliveries.of(delivery).on_node:
+                continue
+            reported = (row.get("follower") or {}).get("format")
+            transport = table.get("transports", {}).get(name, following.AUTO)
+            faults.setdefault(following.unreached(reported, transport), []).append(name)
+    faults.pop("", None)
+    if faults:
+        found = "; ".join(f"{first_of(names)}: {why}" for why, names in faults.items())
+        raise ValueError(f"{found}. Nothing was changed")
 
 
 def changes(row: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from ansible.vars.manager import VariableManager
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import following
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.order import order
@@ -259,3 +260,37 @@ def test_how_many_may_be_skipped(found: t.Any, limit: t.Any, expected: list[str]
         assert expected in str(error.value)
     else:
         assert list(rows.of_play(found, HOSTS, limit)) == expected
+
+
+FOLLOWED = {"format": following.FORMAT, "transport": "api"}
+
+
+@pytest.mark.parametrize(
+    ("follower", "transport", "delivery", "goal", "why"),
+    [
+        (None, "api", "dropin", "plan", "no follower reports on it"),
+        (None, "api", "checkpoint", "local", "no follower reports on it"),
+        ({**FOLLOWED, "format": 9}, "auto", "checkpoint", "previous", "update the follower"),
+        ({**FOLLOWED, "format": 9}, "ssh", "checkpoint", "plan", ""),
+        (FOLLOWED, "api", "checkpoint", "plan", ""),
+        (None, "auto", "checkpoint", "plan", ""),
+        # It is changed by the API server alone, and a migration logs in.
+        (None, "api", "native", "plan", ""),
+        (None, "api", "checkpoint", "native", ""),
+    ],
+)
+def test_a_node_that_its_transport_does_not_reach(
+    follower: Any, transport: str, delivery: str, goal: str, why: str
+) -> None:
+    """The batches before that of the node would be changed, and then the rollout would stop there."""
+    found = ready_rows()
+    found["n2"].update(delivery=delivery, follower=follower)
+    changed = {"nodes": {}, "local": ["n2"]} if goal == "local" else plan(n1="assign", n2="assign")
+    hosts = host_table.node_table(NAMES, {name: {"kubelet_config_transport": transport} for name in NAMES})
+    if not why:
+        assert "n2" in ordered(changed, hosts, found, goal=goal)["hosts"]
+        return
+    with pytest.raises(ValueError, match=f"^n2: .*{why}.*Nothing was changed$"):
+        ordered(changed, hosts, found, goal=goal)
+    # One that does not change needs none.
+    assert ordered(plan(n1="assign"), hosts, found, goal=goal)["hosts"] == ["n1"]
