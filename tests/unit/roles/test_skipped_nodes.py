@@ -69,12 +69,23 @@ def test_limit_leaves_out_machines_that_are_no_nodes(ansible: Ansible, fleet: Pl
     assert fleet.runs() == {**dict.fromkeys(NAMES, 90), **({"n1": 80} if playbook == "rollout" else {})}
 
 
-def test_too_many_are_refused_before_anything_is_written(ansible: Ansible, fleet: PlayedCluster) -> None:
-    """By plan, too."""
+@pytest.mark.parametrize(
+    ("playbook", "given", "why"),
+    [
+        ("plan", "kubelet_config_max_skipped=0", "at most 0 may be skipped"),
+        ("rollout", "kubelet_config_max_skipped=0", "at most 0 may be skipped"),
+        ("plan", "kubelet_config_serial=3", "the largest batch has 3 nodes, but at most 2"),
+        ("rollback", "kubelet_config_rollout_id=other", "last changed by the rollout other"),
+    ],
+)
+def test_a_refusal_before_anything_is_written(
+    ansible: Ansible, fleet: PlayedCluster, playbook: str, given: str, why: str
+) -> None:
+    """Also by plan, and in the words of the operator, without the template in which it was found."""
     dead(fleet, "n2")
-    for playbook in ("plan", "rollout"):
-        run = ansible.playbook(playbook, *TWO, "-e", "kubelet_config_max_skipped=0")
-        assert run.code != 0 and "at most 0 may be skipped" in run.output and "n2: not Ready" in run.output, run.output
+    run = ansible.playbook(playbook, *TWO, "-e", given)
+    assert run.code != 0 and why in run.output and "n2: not Ready" in run.output, run.output
+    assert "Finalization" not in run.output and "filter plugin" not in run.output, run.output
     assert {method for method, _path in fleet.requests} == {"GET"}
 
 
