@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any, Iterator, Mapping, Sequence
+
+from ansible.inventory.manager import split_host_pattern
 
 from ...module_utils._config import delivery as deliveries
 from ...module_utils._config.values import amounts, following
@@ -41,9 +44,9 @@ def order(
     Nodes that have failed are first, since no other node needs to be risked for them; with C(unready_first), those that
     are not Ready precede them.
 
-    Keys of the result: C(stages), each with its C(hosts) and the C(serial) of its play; C(hosts), those of all stages;
-    C(batches), each with its C(nodes) (node names by host) and C(steps) (the entry point of the role `assign` that
-    changes them); C(rest), the hosts that need no change.
+    Keys of the result: C(stages), each with the C(hosts) and the C(serial) of its play, where each host is a pattern;
+    C(hosts), those of all stages by name; C(batches), each with its C(nodes) (node names by host) and C(steps) (the
+    entry point of the role `assign` that changes them); C(rest), the hosts that need no change.
 
     Raises ValueError for an unknown C(control_plane), C(serial) or C(max_unavailable), for a batch that could never
     begin, since the budget is smaller, and for a node that its transport does not reach.
@@ -63,8 +66,8 @@ def order(
     if control_plane == FIRST:
         stages.reverse()
     plays = [_play(stage) for stage in stages]
+    hosts = [host for stage in stages for batch in stage for host in batch["nodes"]]
     _refuse_above(max([0, *plays[0]["serial"], *plays[1]["serial"]]), left, allowed, away)
-    hosts = [*plays[0]["hosts"], *plays[1]["hosts"]]
     changed = set(hosts)
     return {
         "stages": plays,
@@ -156,9 +159,24 @@ def _play(stage: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the hosts and the serial of the play of a stage. Each size is given, since no batch has two kinds."""
     hosts, serial = [], []
     for batch in stage:
-        hosts += batch["nodes"]
+        hosts += map(pattern, batch["nodes"])
         serial.append(len(batch["nodes"]))
     return {"hosts": hosts, "serial": serial}
+
+
+_PLAIN = re.compile(r"[^\W_]|[^\x00-\x7f]|[_.-]")
+
+
+def pattern(host: str) -> str:
+    """Return the pattern by which the C(hosts) of a play name one host, which is its name if Ansible reads that as one.
+
+    Ansible splits a name at spaces, commas and colons, and leaves out hosts after an exclamation mark.
+    """
+    if split_host_pattern(host) == [host] and host[0] not in "!&":
+        return host
+    escaped = "".join(sign if _PLAIN.match(sign) else f"\\x{ord(sign):02x}" for sign in host)
+    # A regular expression has none of these characters.
+    return f"~^{escaped}$"
 
 
 def _batches(names: Sequence[str], sizes: Sequence[int]) -> Iterator[Sequence[str]]:

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support.plays.ansible import Ansible
+from tests.support.plays.ansible import Ansible, extra
 
 NAMES = ("n1", "n2", "n3", "n4")
 ONE = ("-e", "kubelet_config_max_unavailable=1", "-e", "kubelet_config_serial=")
@@ -148,3 +148,17 @@ def test_a_name_of_digits(tmp_path: Path) -> None:
             fleet.ready(str(number), status)
             run = ansible.playbook("rollout")
             assert (run.code, fleet.assigned) == (0, expected), run.output
+
+
+@pytest.mark.parametrize("playbook", ["rollout", "reset"])
+def test_hosts_whose_names_are_patterns(tmp_path: Path, playbook: str) -> None:
+    """A space, a colon or a comma in a name ends a pattern of Ansible, and a list may have the address of a host."""
+    given = {"n1": "worker 1", "n2": "dc1:n4", "n3": "fd00::3", "n4": "fd00::4"}
+    with PlayedCluster(*NAMES) as fleet:
+        hosts = {host: {"kubelet_config_node_name": name} for name, host in given.items()}
+        ansible = played_ansible(tmp_path, fleet, hosts, kubelet_config={"maxPods": 80}, kubelet_config_soak_seconds=0)
+        ansible.groups(dc1={"hosts": {"fd00::3": {}}})
+        pattern = ["*1", "*n4", "fd00::3", "fd00::4"]
+        run = ansible.playbook(playbook, *extra(kubelet_config_hosts=pattern, kubelet_config_max_unavailable=4))
+        runs = 80 if playbook == "rollout" else 110
+        assert (run.code, fleet.runs()) == (0, dict.fromkeys(NAMES, runs)), run.output
