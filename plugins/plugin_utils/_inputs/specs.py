@@ -170,7 +170,7 @@ MINIMUM = {
 WRITTEN = frozenset(f"kubelet_config_{name}_file" for name in ("drift", "dump", "plan", "upgrade"))
 """The files that a run writes on the controller, at its end."""
 
-FILLED = frozenset({"kubelet_config_seed_dest"})
+FILLED = frozenset({"kubelet_config_compliance_dir", "kubelet_config_seed_dest"})
 """The folders in which a run writes files on the controller, at its end. It makes those that do not exist."""
 
 UNSET_IF_EMPTY = frozenset(

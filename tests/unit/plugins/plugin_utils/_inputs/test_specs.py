@@ -55,6 +55,7 @@ SEED, FORMATS = "kubelet_config_seed_dest", "kubelet_config_seed_formats"
         *((READ, value) for value in ("proxy", "kubelet", "node", None)),
         ("kubelet_config", "maxPods: 5"),
         ("kubelet_config", None),
+        ("kubelet_config", {}),
         ("kubelet_config_hosts", ["n1", "n2"]),
         # The roles read these as if they were not set.
         ("kubelet_config_serial", ""),
