@@ -367,7 +367,7 @@ def _no_config(name: str) -> Problem:
 def _no_own_file(cause: str, severity: str, then: str, stops: bool = False) -> Problem:
     """Return the problem. `stops`: the rollout must change the node, which needs its host."""
     message = f"the node's own config file is not known ({cause}), so {then}"
-    remedy = "Plan again when the host answers and root may read the file."
+    remedy = "Correct the cause, then plan again: the host must answer, and root read the file as YAML."
     if stops:
         remedy = f"A rollout stops at this node. {remedy}"
     return Problem(severity, "", message, remedy, plan_text.NO_OWN_FILE)
