@@ -86,10 +86,15 @@ def result(rollout: Mapping, host: str = "", begun: bool = True) -> dict[str, t.
     return value.result(rollout, value.done(rollout, host, begun) if host else len(rollout["hosts"]))
 
 
+def skipped(found: Mapping, hosts: Mapping, limit: t.Any = None) -> dict[str, t.Any]:
+    """Return under C(nodes) why nodes of a play are skipped, by name. See rows.of_play."""
+    return {"nodes": rows.of_play(found, hosts, limit)}
+
+
 STEPS: dict[str, t.Callable[..., t.Any]] = {
     "begin": begin,
     "undo_plan": undo_plan,
-    "skipped": rows.of_play,
+    "skipped": skipped,
     "named": rows.named,
     "counted": value.counted,
     "problem": value.problem,
@@ -103,16 +108,22 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
 """The functions by the name that the roles use."""
 
 
-def rollout(given: t.Any, step: str, *arguments: t.Any, **options: t.Any) -> t.Any:
-    """Return what a step of a rollout makes of its input.
+REFUSING = ("begin", "undo_plan", "skipped")
+"""Those that refuse a run. A task reports why: of an error in a filter, Ansible shows the template around it, too."""
 
-    Raises AnsibleFilterError for an unknown step and where the function raises ValueError, with its message.
+
+def rollout(given: t.Any, step: str, *arguments: t.Any, **options: t.Any) -> t.Any:
+    """Return what a step of a rollout makes of its input; of a run that a step of REFUSING refuses, why, as C(refused).
+
+    Raises AnsibleFilterError for an unknown step and where another function raises ValueError, with its message.
     """
     if step not in STEPS:
         raise AnsibleFilterError(f"rollout: there is no step {step!r}, only {', '.join(STEPS)}")
     try:
         return STEPS[step](given, *arguments, **options)
     except ValueError as error:
+        if step in REFUSING:
+            return {"refused": str(error)}
         raise AnsibleFilterError(str(error)) from error
 
 

@@ -327,6 +327,9 @@ own:
     content:
       description: Its content, with secrets masked; V(null) if it could not be read.
       type: dict
+    unreadable:
+      description: Why it could not be read. Absent if it could.
+      type: str
 problems:
   description: Conflicts between the host and O(config), or the current configuration without that option.
   returned: success

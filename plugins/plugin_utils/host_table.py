@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import typing as t
 
@@ -175,12 +176,20 @@ def of_host(host: str, variables: t.Mapping[str, t.Any], name: str) -> t.Any:
         remedy = "Define its variables for this host, or correct the template, then run again"
         # Ansible would add the cause once more, behind the remedy.
         raise AnsibleFilterError(f"{origin}: {cause}. {remedy}") from None
-    if name in OF_HOSTS and name != PROFILE and isinstance(found, str) and not found.strip():
-        # Nothing declared would revert the values of the node.
-        raise AnsibleFilterError(
-            f"{origin}: the text is empty, as of a survey without an answer. Write at least one field, or {{}} for none"
-        )
+    if name in OF_HOSTS and name != PROFILE:
+        _refuse_nothing(found, origin)
     return found
+
+
+def _refuse_nothing(found: t.Any, origin: str) -> None:
+    """Raise AnsibleFilterError for a value that has no field by mistake: that would revert the values of the node."""
+    if found is None or isinstance(found, t.Mapping):
+        return
+    remedy = "Write at least one field, or {} for none"
+    if isinstance(found, str) and not found.strip():
+        raise AnsibleFilterError(f"{origin}: the text is empty, as of a survey without an answer. {remedy}")
+    if not found:
+        raise AnsibleFilterError(f"{origin}: {json.dumps(found)} is no configuration. {remedy}")
 
 
 def _plain(value: t.Any, path: paths.Path, origin: str) -> t.Any:

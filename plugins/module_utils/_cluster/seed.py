@@ -42,9 +42,7 @@ _UNIQUE = ("podCIDR", "providerID")
 
 def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
     """Push the configuration of the group, and write its seed in each format. Raises ClusterError."""
-    unknown = [name for name in options["formats"] if name not in BY_NAME]
-    if unknown:
-        raise ClusterError(f"formats: there is no format {unknown[0]}. Use {', '.join(BY_NAME)}")
+    formats = formats_of(options["formats"])
     settings = _settings(options["hosts"])
     row, config = _configuration(options["plan"])
     pushed = _pushed(session, options, config, check_mode)
@@ -60,7 +58,7 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     )
     entries = seeds.entries(settings["config_dir"], seed.options["unit"], seed, options["program"])
     changed, sizes, too_large = pushed["changed"], {}, []
-    for name in options["formats"]:
+    for name in formats:
         end, encode = BY_NAME[name]
         path, data = os.path.join(options["dest"], f"seed.{end}"), encode(entries)
         changed = _written(path, data, check_mode) or changed
@@ -69,6 +67,21 @@ def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
             too_large.append(f"{path} has {len(data)} bytes")
     result = {"files": list(sizes), "sizes": sizes, "source": pushed["source"], "kept_until": pushed["until"]}
     return {**result, "changed": changed, "warnings": _too_large(too_large, options["program"])}
+
+
+def formats_of(given: t.Sequence[str]) -> list[str]:
+    """Return the names of formats without spaces, which Ansible keeps when it splits a text at its commas.
+
+    Raises ClusterError for a name of no format, and without any.
+    """
+    names = [name.strip() for name in given]
+    unknown = [name for name in names if name not in BY_NAME]
+    if unknown or not names:
+        what = "no format is named"
+        if unknown:
+            what = f"there is no format {unknown[0]}"
+        raise ClusterError(f"formats: {what}. Use {', '.join(BY_NAME)}")
+    return names
 
 
 def _too_large(files: t.Sequence[str], with_program: bool) -> list[str]:

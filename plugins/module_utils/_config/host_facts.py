@@ -55,6 +55,8 @@ class HostFacts:
     """The config file that the unit names without this collection."""
     own: Mapping[str, Mapping[str, Any] | None] | None = None
     """That file and the drop-ins of others, by file, in the kubelet's order; None if they were not looked at."""
+    unreadable: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Why a file cannot be read, by file."""
     foreign: Sequence[str] = ()
     """The names of the drop-ins of others, also where their content was not looked at."""
     link: str = ""
@@ -98,6 +100,9 @@ def read(given: Any) -> HostFacts:
     kubelet, disk, place = result["kubelet"], result.get("disk") or {}, result.get("dropin") or {}
     checkpoint, named = disk.get("checkpoint"), kubelet.get("config_given_by") or {}
     started, changed, own = disk.get("started"), disk.get("changed"), result.get("own")
+    unreadable = {row["path"]: row.get("unreadable") or "" for row in own or ()}
+    if disk.get("path"):
+        unreadable[disk["path"]] = disk.get("unreadable") or unreadable.get(disk["path"], "")
     if own is not None:
         own = {row["path"]: row["content"] for row in own}
     return HostFacts(
@@ -112,6 +117,7 @@ def read(given: Any) -> HostFacts:
         given_by=f"{named['file']}, line {named['line']}" if named.get("file") else kubelet.get("reason") or "",
         local_config=kubelet.get("local_config") or "",
         own=own,
+        unreadable={path: why for path, why in unreadable.items() if why},
         foreign=kubelet.get("config_dir_files") or (),
         link=place.get("link") or "",
         linked=bool(place.get("linked")),
@@ -249,7 +255,7 @@ _DISK = {
     "started": _is_number,
     "changed": _is_number,
 }
-_FILE = {"path!": _is_text, "content!": _is_config}
+_FILE = {"path!": _is_text, "content!": _is_config, "unreadable": _is_text}
 _ANSWER = {
     "binary!": _is_text,
     "version": _is_text,

@@ -56,6 +56,8 @@ def _fault_of(layer: str, value: t.Any) -> str:
     # An empty text too: a survey without an answer gives one, and nothing declared would revert all nodes.
     if isinstance(value, (str, int, float)):
         return _fault_of_text(str(value))
+    if isinstance(value, (list, tuple)):
+        return _fault(document.accept, list(value))
     return ""
 
 

@@ -135,6 +135,14 @@ def _is_count(value: t.Any, least: int) -> bool:
     return found is not None and found.number >= least and not (found.percent and found.number > 100)
 
 
+SEED_FORMATS = ("cloud-init", "ignition", "tar")
+
+
+def _are_seed_formats(value: t.Any) -> bool:
+    names = value if isinstance(value, (list, tuple)) else str(value).split(",")
+    return bool(names) and all(str(name).strip() in SEED_FORMATS for name in names)
+
+
 FORMS = {
     "kubelet_config_serial": TextForm(
         _is_serial, "a number above 0, a percentage, or several of them as a list or with commas, such as 1,20%"
@@ -146,8 +154,11 @@ FORMS = {
     "kubelet_config_allow_pod_loss": TextForm(
         lambda value: bool(_LOSS.fullmatch(str(value))), "a number of pods, or true for any number"
     ),
+    "kubelet_config_seed_formats": TextForm(
+        _are_seed_formats, f"one or several of {', '.join(SEED_FORMATS)}, as a list or with commas"
+    ),
 }
-"""By variable, as the order of a rollout, the gate and the soak read it."""
+"""By variable, as the order of a rollout, the gate, the soak and the seed read it."""
 
 MINIMUM = {
     "kubelet_config_confirm_seconds": 1,
@@ -158,6 +169,9 @@ MINIMUM = {
 
 WRITTEN = frozenset(f"kubelet_config_{name}_file" for name in ("drift", "dump", "plan", "upgrade"))
 """The files that a run writes on the controller, at its end."""
+
+FILLED = frozenset({"kubelet_config_compliance_dir", "kubelet_config_seed_dest"})
+"""The folders in which a run writes files on the controller, at its end. It makes those that do not exist."""
 
 UNSET_IF_EMPTY = frozenset(
     {
@@ -202,14 +216,26 @@ def accepted(name: str, option: Option, value: t.Any) -> str:
     if is_known and not _is_right(name, option, value):
         return _words(name, option)
     if name in WRITTEN and isinstance(value, str) and not _can_be_written(value):
-        return "a file in a folder that exists on the controller"
+        return "a file in a folder that exists on the controller, and in which this user may write"
+    if name in FILLED and isinstance(value, str) and not _can_be_filled(value):
+        return "a folder on the controller in which this user may write"
     return ""
 
 
 def _can_be_written(path: str) -> bool:
-    """Return whether a path is no folder, but in one."""
+    """Return whether a path is no folder, but in one, and this user may write there."""
     path = os.path.abspath(os.path.expanduser(path))
-    return os.path.isdir(os.path.dirname(path)) and not os.path.isdir(path)
+    if os.path.isdir(path) or not os.path.isdir(os.path.dirname(path)):
+        return False
+    return os.access(os.path.dirname(path), os.W_OK) or os.access(path, os.W_OK)
+
+
+def _can_be_filled(path: str) -> bool:
+    """Return whether a path is a folder in which this user may write, or can become one."""
+    path = os.path.abspath(os.path.expanduser(path))
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return os.path.isdir(path) and os.access(path, os.W_OK)
 
 
 def _is_right(name: str, option: Option, value: t.Any) -> bool:

@@ -6,9 +6,14 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any, Iterator, Mapping, Sequence
 
-from ...module_utils._config.values import amounts
+from ansible.inventory.manager import split_host_pattern
+
+from ...module_utils._config import delivery as deliveries
+from ...module_utils._config.values import amounts, following
+from ...module_utils._config.values.node_row import first_of
 from . import goals
 
 Table = Mapping[str, Mapping[str, Any]]
@@ -39,12 +44,12 @@ def order(
     Nodes that have failed are first, since no other node needs to be risked for them; with C(unready_first), those that
     are not Ready precede them.
 
-    Keys of the result: C(stages), each with its C(hosts) and the C(serial) of its play; C(hosts), those of all stages;
-    C(batches), each with its C(nodes) (node names by host) and C(steps) (the entry point of the role `assign` that
-    changes them); C(rest), the hosts that need no change.
+    Keys of the result: C(stages), each with the C(hosts) and the C(serial) of its play, where each host is a pattern;
+    C(hosts), those of all stages by name; C(batches), each with its C(nodes) (node names by host) and C(steps) (the
+    entry point of the role `assign` that changes them); C(rest), the hosts that need no change.
 
-    Raises ValueError for an unknown C(control_plane), C(serial) or C(max_unavailable), and for a batch that could never
-    begin, since the budget is smaller.
+    Raises ValueError for an unknown C(control_plane), C(serial) or C(max_unavailable), for a batch that could never
+    begin, since the budget is smaller, and for a node that its transport does not reach.
     """
     if control_plane not in (LAST, FIRST):
         raise ValueError(f"kubelet_config_control_plane is {control_plane!r}: use {LAST} or {FIRST}")
@@ -54,12 +59,15 @@ def order(
     present = rows.keys() & table["hosts"].keys()
     sizes = _sizes(serial, len(present)) or [1, max(1, left)]
     kinds = _kinds(plan, goal, table, rows, unready_first)
+    if goal not in (goals.CHECKPOINT, goals.NATIVE):
+        # Those migrations log in.
+        _refuse_unreached(kinds, plan, table, rows)
     stages = [_stage(table, _of_role(kinds, rows, False), sizes), _stage(table, _of_role(kinds, rows, True), [1])]
     if control_plane == FIRST:
         stages.reverse()
     plays = [_play(stage) for stage in stages]
+    hosts = [host for stage in stages for batch in stage for host in batch["nodes"]]
     _refuse_above(max([0, *plays[0]["serial"], *plays[1]["serial"]]), left, allowed, away)
-    hosts = [*plays[0]["hosts"], *plays[1]["hosts"]]
     changed = set(hosts)
     return {
         "stages": plays,
@@ -105,6 +113,26 @@ def _refuse_above(largest: int, left: int, allowed: int, away: Mapping[str, str]
     )
 
 
+def _refuse_unreached(
+    kinds: Kinds, plan: Mapping[str, Any], table: Table, rows: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Raise ValueError if a node that changes has no follower for its transport: its batch would stop the rollout."""
+    faults: dict[str, list[str]] = {}
+    for _steps, names in kinds:
+        for name in names:
+            row = rows[name]
+            delivery = plan["nodes"].get(name, {}).get("delivery") or row.get("delivery")
+            if not deliveries.of(delivery).on_node:
+                continue
+            reported = (row.get("follower") or {}).get("format")
+            transport = table.get("transports", {}).get(name, following.AUTO)
+            faults.setdefault(following.unreached(reported, transport), []).append(name)
+    faults.pop("", None)
+    if faults:
+        found = "; ".join(f"{first_of(names)}: {why}" for why, names in faults.items())
+        raise ValueError(f"{found}. Nothing was changed")
+
+
 def changes(row: Mapping[str, Any]) -> bool:
     """Return whether a plan changes the node of this row, or must verify it since its live configuration differs."""
     return row["action"] == "assign" or bool(row["changes"])
@@ -131,9 +159,24 @@ def _play(stage: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the hosts and the serial of the play of a stage. Each size is given, since no batch has two kinds."""
     hosts, serial = [], []
     for batch in stage:
-        hosts += batch["nodes"]
+        hosts += map(pattern, batch["nodes"])
         serial.append(len(batch["nodes"]))
     return {"hosts": hosts, "serial": serial}
+
+
+_PLAIN = re.compile(r"[^\W_]|[^\x00-\x7f]|[_.-]")
+
+
+def pattern(host: str) -> str:
+    """Return the pattern by which the C(hosts) of a play name one host, which is its name if Ansible reads that as one.
+
+    Ansible splits a name at spaces, commas and colons, and leaves out hosts after an exclamation mark.
+    """
+    if split_host_pattern(host) == [host] and host[0] not in "!&":
+        return host
+    escaped = "".join(sign if _PLAIN.match(sign) else f"\\x{ord(sign):02x}" for sign in host)
+    # A regular expression has none of these characters.
+    return f"~^{escaped}$"
 
 
 def _batches(names: Sequence[str], sizes: Sequence[int]) -> Iterator[Sequence[str]]:

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support.plays.ansible import Ansible
+from tests.support.plays.ansible import Ansible, extra
 
 NAMES = ("n1", "n2", "n3", "n4")
 ONE = ("-e", "kubelet_config_max_unavailable=1", "-e", "kubelet_config_serial=")
@@ -69,12 +69,23 @@ def test_limit_leaves_out_machines_that_are_no_nodes(ansible: Ansible, fleet: Pl
     assert fleet.runs() == {**dict.fromkeys(NAMES, 90), **({"n1": 80} if playbook == "rollout" else {})}
 
 
-def test_too_many_are_refused_before_anything_is_written(ansible: Ansible, fleet: PlayedCluster) -> None:
-    """By plan, too."""
+@pytest.mark.parametrize(
+    ("playbook", "given", "why"),
+    [
+        ("plan", "kubelet_config_max_skipped=0", "at most 0 may be skipped"),
+        ("rollout", "kubelet_config_max_skipped=0", "at most 0 may be skipped"),
+        ("plan", "kubelet_config_serial=3", "the largest batch has 3 nodes, but at most 2"),
+        ("rollback", "kubelet_config_rollout_id=other", "last changed by the rollout other"),
+    ],
+)
+def test_a_refusal_before_anything_is_written(
+    ansible: Ansible, fleet: PlayedCluster, playbook: str, given: str, why: str
+) -> None:
+    """Also by plan, and in the words of the operator, without the template in which it was found."""
     dead(fleet, "n2")
-    for playbook in ("plan", "rollout"):
-        run = ansible.playbook(playbook, *TWO, "-e", "kubelet_config_max_skipped=0")
-        assert run.code != 0 and "at most 0 may be skipped" in run.output and "n2: not Ready" in run.output, run.output
+    run = ansible.playbook(playbook, *TWO, "-e", given)
+    assert run.code != 0 and why in run.output and "n2: not Ready" in run.output, run.output
+    assert "Finalization" not in run.output and "filter plugin" not in run.output, run.output
     assert {method for method, _path in fleet.requests} == {"GET"}
 
 
@@ -137,3 +148,17 @@ def test_a_name_of_digits(tmp_path: Path) -> None:
             fleet.ready(str(number), status)
             run = ansible.playbook("rollout")
             assert (run.code, fleet.assigned) == (0, expected), run.output
+
+
+@pytest.mark.parametrize("playbook", ["rollout", "reset"])
+def test_hosts_whose_names_are_patterns(tmp_path: Path, playbook: str) -> None:
+    """A space, a colon or a comma in a name ends a pattern of Ansible, and a list may have the address of a host."""
+    given = {"n1": "worker 1", "n2": "dc1:n4", "n3": "fd00::3", "n4": "fd00::4"}
+    with PlayedCluster(*NAMES) as fleet:
+        hosts = {host: {"kubelet_config_node_name": name} for name, host in given.items()}
+        ansible = played_ansible(tmp_path, fleet, hosts, kubelet_config={"maxPods": 80}, kubelet_config_soak_seconds=0)
+        ansible.groups(dc1={"hosts": {"fd00::3": {}}})
+        pattern = ["*1", "*n4", "fd00::3", "fd00::4"]
+        run = ansible.playbook(playbook, *extra(kubelet_config_hosts=pattern, kubelet_config_max_unavailable=4))
+        runs = 80 if playbook == "rollout" else 110
+        assert (run.code, fleet.runs()) == (0, dict.fromkeys(NAMES, runs)), run.output

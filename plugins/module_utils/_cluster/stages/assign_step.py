@@ -11,7 +11,7 @@ import typing as t
 from ..._config import delivery as deliveries
 from ..._config.plan import own_values
 from ..._config.values import annotation, following
-from ..._config.values.following import API, FORMAT, SSH, Orders
+from ..._config.values.following import API, SSH, Orders
 from ..._config.values.reference import same_place
 from ..objects import config_sources, configmaps, nodes
 from ..objects.config_sources import Source
@@ -212,21 +212,10 @@ def _record(before: Source, rollout: str) -> str:
 
 def problem(node: nodes.Node, transport: str) -> str:
     """Return why a source cannot reach a node by the requested transport, empty if it can."""
-    if transport == SSH or not node.on_node:
+    if not node.on_node:
         return ""
-    if node.follower is None:
-        if transport == following.AUTO:
-            return ""
-        return (
-            "no follower reports on it, so nothing takes the source to the node. Run the playbook follow for its host, "
-            "or set kubelet_config_transport to auto or ssh"
-        )
-    if node.follower.format != FORMAT:
-        return (
-            f"its follower writes format {node.follower.format}, and this collection reads format {FORMAT}: update the "
-            "follower with the playbook follow"
-        )
-    return ""
+    reported = None if node.follower is None else node.follower.format
+    return following.unreached(reported, transport)
 
 
 def orders(node: nodes.Node, goal: Source, transport: str, options: t.Mapping[str, t.Any]) -> Orders | None:

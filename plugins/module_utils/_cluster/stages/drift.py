@@ -52,7 +52,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     for name, node in found.items():
         seen = host_facts.read(hosts.get(name))
         host, missing = _host(hosts.get(name), seen, _is_dropin(node))
-        facts = _facts(node, maps, host, missing, flags.get(name) or ())
+        facts = _facts(node, maps, host, missing, shadow.of_inventory(flags.get(name)))
         configs = Configs(
             layers.get(name, ()),
             config_sources.content(maps, node.source, node.minor),

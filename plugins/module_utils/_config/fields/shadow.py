@@ -114,6 +114,29 @@ def computed(path: str, config: Mapping[str, Any], minor: int) -> bool:
     )
 
 
+_BETWEEN = re.compile(r"[\s,]+(?=-)")
+_APART = re.compile(r"(--?[\w-]+)\s+(.+)", re.DOTALL)
+
+
+def of_inventory(given: Any) -> list[str]:
+    """Return the words of a command line, as an inventory has it: a list, or a text with spaces or commas between.
+
+    A flag may stand beside its value in one item, as in C(--max-pods 61).
+    """
+    items = given or ()
+    if isinstance(given, str):
+        items = _BETWEEN.split(given.strip(" \t\r\n,"))
+    words: list[str] = []
+    for item in items:
+        text = str(item).strip()
+        apart = _APART.fullmatch(text)
+        if apart:
+            words += apart.groups()
+        elif text:
+            words.append(text)
+    return words
+
+
 def _flags(words: list[str], minor: int | None) -> Iterable[tuple[str, str]]:
     """Yield the configuration flags of this minor among the words with their values."""
     at = 0

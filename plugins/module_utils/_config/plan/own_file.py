@@ -67,17 +67,24 @@ def of_facts(facts: HostFacts, live: Mapping[str, Any]) -> Files:
     path, contents = facts.local_config, dict(facts.own)
     own = contents.pop(path, None) if path else {}
     if own is None:
-        raise OwnFileError(f"{path} cannot be read")
+        raise OwnFileError(_unread(facts, path, path))
     read: Mapping[str, Any] | None = own
     if facts.reference:
         read = facts.content
     if read is None:
-        raise OwnFileError(f"{facts.file}, which the kubelet reads, cannot be read")
-    if None in contents.values():
-        raise OwnFileError("one of its drop-ins cannot be read")
+        raise OwnFileError(_unread(facts, facts.file, f"{facts.file}, which the kubelet reads,"))
+    for dropin, content in contents.items():
+        if content is None:
+            raise OwnFileError(_unread(facts, dropin, f"its drop-in {dropin}"))
     before, after = merged_dropins.around(contents, facts.link or LINK)
     earlier, later = list(before.values()), list(after.values())
     return Files(_revealed(own, live), _revealed(read, live), earlier, later, facts.outdated, list(facts.flags))
+
+
+def _unread(facts: HostFacts, path: str, what: str) -> str:
+    """Return in words that a file cannot be read, and why if the node has reported that."""
+    why = facts.unreadable.get(path, "").rstrip(".")
+    return f"{what} cannot be read" + (f": {why}" if why else "")
 
 
 def later(files: Files, declared: Declared, minor: int) -> list[compare.Change]:

@@ -14,6 +14,7 @@ from typing import Any, Mapping, Sequence
 
 from .. import host_facts
 from ..delivery import NATIVE, Delivery, checked, of, of_row
+from ..fields import shadow
 from ..fields.field_row import EFFECTS, FORBIDDEN, SAFE
 from ..forecast import allocatable, pod_forecast
 from ..host_facts import HostFacts
@@ -119,7 +120,7 @@ class _Group:
         self.for_node = layers.of_nodes(request.node_configs or {}, minors)
         self._deliveries = checked(request.deliveries)
         self._live: Mapping[str, Any] = request.current["variants"]
-        self._flags = request.flags or {}
+        self._flags = {name: shadow.of_inventory(given) for name, given in (request.flags or {}).items()}
         self._looked_at = {**_reported(request.current), **(request.own or {})}
         self._limits = allocatable.Limits()
         # By the id of a NodePlan, all of which the planner keeps.
@@ -366,7 +367,7 @@ def _no_config(name: str) -> Problem:
 def _no_own_file(cause: str, severity: str, then: str, stops: bool = False) -> Problem:
     """Return the problem. `stops`: the rollout must change the node, which needs its host."""
     message = f"the node's own config file is not known ({cause}), so {then}"
-    remedy = "Plan again when the host answers and root may read the file."
+    remedy = "Correct the cause, then plan again: the host must answer, and root read the file as YAML."
     if stops:
         remedy = f"A rollout stops at this node. {remedy}"
     return Problem(severity, "", message, remedy, plan_text.NO_OWN_FILE)

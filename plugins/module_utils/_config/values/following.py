@@ -109,6 +109,28 @@ def judging(orders: Orders, trial: str, reason: str = "") -> dict[str, str]:
     return {FOLLOW: text(orders._replace(trial=trial, reason=reason))}
 
 
+def unreached(reported: int | None, transport: str) -> str:
+    """Return why a source cannot reach a node by a transport, empty if it can.
+
+    C(reported): the format that the follower of the node writes, None without a follower.
+    """
+    if transport == SSH:
+        return ""
+    if reported is None:
+        if transport == AUTO:
+            return ""
+        return (
+            "no follower reports on it, so nothing takes the source to the node. Run the playbook follow for its host, "
+            "or set kubelet_config_transport to auto or ssh"
+        )
+    if reported != FORMAT:
+        return (
+            f"its follower writes format {reported}, and this collection reads format {FORMAT}: update the follower "
+            "with the playbook follow"
+        )
+    return ""
+
+
 def fits(source: Source, full: Source | None) -> bool:
     """Return whether a full reference has all that a source names; a person may have left out uid and revision."""
     return full is not None and all(full.get(part) == value for part, value in source.items())

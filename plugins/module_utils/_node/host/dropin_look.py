@@ -65,7 +65,7 @@ class Seen(NamedTuple):
         """Return the node's own layers as the module returns them: the config file first, secrets masked."""
         base = None if self.unreadable else self.base
         own = {self.base_path: base} if self.base_path else {}
-        return layers_shown({**own, **self.others})
+        return layers_shown({**own, **self.others}, self.root)
 
     def shown(self) -> dict[str, Any]:
         """Return what the module returns of the folder."""
@@ -94,9 +94,15 @@ def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, ke
     return Seen(folder, words, path, _absolute(base or {}, path), unreadable, others, linked, root)
 
 
-def layers_shown(layers: Mapping[str, Config | None]) -> list[dict[str, Any]]:
+def layers_shown(layers: Mapping[str, Config | None], root: str) -> list[dict[str, Any]]:
     """Return a config file, and the drop-ins that the kubelet lays over it, as the modules return them."""
-    return [{"path": file, "content": shown(content)} for file, content in layers.items()]
+    rows = []
+    for file, content in layers.items():
+        row = {"path": file, "content": shown(content)}
+        if content is None:
+            _content, row["unreadable"] = read(file, root)
+        rows.append(row)
+    return rows
 
 
 def shown(content: Config | None) -> Config | None:

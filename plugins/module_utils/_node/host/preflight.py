@@ -317,7 +317,7 @@ def _own_layers(node: _Node) -> list[dict[str, Any]]:
     if node.seen:
         return node.seen.own()
     own = dropin_look.contents(filter(None, [node.form.config]), node.unit.root)
-    return dropin_look.layers_shown({**own, **node.foreign})
+    return dropin_look.layers_shown({**own, **node.foreign}, node.unit.root)
 
 
 def _ignored(check: Mapping[str, Any] | None, node: _Node) -> list[str]:

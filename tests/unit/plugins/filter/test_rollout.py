@@ -58,6 +58,25 @@ def test_a_node_that_was_created_again_after_the_plan_is_skipped(action: str) ->
     assert (value["hosts"], value["rest"], value["skipped"]) == (["n1"], [], {"n2": node_row.RECREATED})
 
 
+@pytest.mark.parametrize(
+    ("step", "given", "options", "why"),
+    [
+        ("begin", (INFO, "all"), {"max_unavailable": 1, "lost": {"n1": {"message": "dead"}}}, "the largest batch has"),
+        ("begin", (INFO, "all", "previous"), {"max_unavailable": 1, "undo": "x"}, "last changed by the rollout x"),
+        ("undo_plan", ("previous",), {"undo": "x"}, "last changed by the rollout x"),
+        ("skipped", (), {}, "1 of 1 nodes cannot take part, so there is nothing to do"),
+    ],
+)
+def test_a_refusal_is_no_error_of_the_template(
+    step: str, given: tuple[Any, ...], options: dict[str, Any], why: str
+) -> None:
+    """A task reports it in the words of the operator."""
+    first: Any = {"begin": PLAN, "undo_plan": INFO, "skipped": {"away": {"n1": {"message": "gone"}}, "nodes": {}}}
+    table = host_table.node_table(["n1"], {"n1": {}})
+    found = rollout.rollout(first[step], step, table["hosts"] if step == "skipped" else table, *given, **options)
+    assert list(found) == ["refused"] and why in found["refused"]
+
+
 def test_errors_are_those_of_ansible() -> None:
     with pytest.raises(AnsibleFilterError, match="host h1 is in no batch"):
         rollout.rollout({"batches": []}, "result", "h1")

@@ -355,10 +355,20 @@ def _types(value: t.Any) -> t.Any:
     return [_types(inner) for inner in value] if isinstance(value, list) else type(value)
 
 
-@pytest.mark.parametrize("value", ["", " \n"])
-def test_an_empty_text_declares_nothing_by_mistake(value: str) -> None:
-    """A survey without an answer gives one, and nothing declared would revert the values of all nodes."""
-    with pytest.raises(AnsibleFilterError, match=r"^kubelet_config of host h1: the text is empty, .* for none"):
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("", "the text is empty"),
+        (" \n", "the text is empty"),
+        ([], r"\[\] is no configuration"),
+        (False, "false is no configuration"),
+        (0, "0 is no configuration"),
+    ],
+)
+def test_nothing_is_declared_by_mistake(value: t.Any, why: str) -> None:
+    """A survey without an answer gives an empty text or list. It would revert the values of all nodes."""
+    with pytest.raises(AnsibleFilterError, match=rf"^kubelet_config of host h1: {why}.* for none"):
         host_table.of_host("h1", {"kubelet_config": value}, "kubelet_config")
-    for name, given in (("kubelet_config", {}), ("kubelet_config_profile", ""), ("kubelet_config_node_name", "")):
+    nothing = {"kubelet_config": {}, "kubelet_config_host": None}
+    for name, given in (*nothing.items(), ("kubelet_config_profile", ""), ("kubelet_config_node_name", "")):
         assert host_table.of_host("h1", {name: given}, name) == given

@@ -105,6 +105,12 @@ def test_one_file_for_each_format_and_nothing_the_second_time(group: Group) -> N
     assert not group.build(check_mode=True)["changed"] and not group.build()["changed"]
 
 
+def test_spaces_between_the_formats(group: Group) -> None:
+    """Ansible makes such a list of the text C(tar, ignition)."""
+    files = group.build(formats=["tar", " ignition"])["files"]
+    assert [Path(path).name for path in files] == ["seed.tar.gz", "seed.ignition.json"]
+
+
 def test_a_configmap_that_was_there_is_marked_as_needed(group: Group) -> None:
     group.build()
     assert list(group.api.configmaps) == [NAME]

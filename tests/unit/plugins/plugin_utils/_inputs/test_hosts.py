@@ -66,6 +66,10 @@ def test_hosts_of_one_node(names: tuple[t.Any, ...], words: str) -> None:
         (5, True),
         (True, True),
         (0, True),
+        # As of a survey with several choices and no answer.
+        ([], True),
+        (["maxPods"], True),
+        (["{{ 'maxPods' }}"], False),
     ],
 )
 def test_a_text_that_is_no_configuration(name: str, value: t.Any, wrong: bool) -> None:

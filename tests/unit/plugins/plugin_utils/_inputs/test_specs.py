@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
+from pathlib import Path
 
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.validation import check_type_list
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import seed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout.gate import node_limit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.soak import allowed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs import specs
@@ -25,6 +29,7 @@ WAIT, DRAIN, STATE = "kubelet_config_wait_timeout", "kubelet_config_drain", "kub
 LOOK, FLAGS, PAUSE = "kubelet_config_drift_hosts", "kubelet_config_flags", "kubelet_config_pause"
 NAME, LEASE = "kubelet_config_namespace", "kubelet_config_lease_seconds"
 READ = "kubelet_config_read"
+SEED, FORMATS = "kubelet_config_seed_dest", "kubelet_config_seed_formats"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +46,8 @@ READ = "kubelet_config_read"
         (NAME, "kube-system"),
         (NAME, 5),
         *((name, value) for name in sorted(specs.WRITTEN) for value in ("plan.json", "~/plan.json", f"{__file__}", 5)),
+        *((SEED, value) for value in ("seeds/workers", "~/seeds", "kubelet-seed", "seeds/größe b")),
+        *((FORMATS, value) for value in (["tar"], "tar", "tar,ignition", "cloud-init, tar", [*seed.BY_NAME])),
         (FLAGS, ["--max-pods=5", "--v=2"]),
         (FLAGS, "--max-pods=5,--v=2"),
         ("kubelet_config_plan", {}),
@@ -48,6 +55,7 @@ READ = "kubelet_config_read"
         *((READ, value) for value in ("proxy", "kubelet", "node", None)),
         ("kubelet_config", "maxPods: 5"),
         ("kubelet_config", None),
+        ("kubelet_config", {}),
         ("kubelet_config_hosts", ["n1", "n2"]),
         # The roles read these as if they were not set.
         ("kubelet_config_serial", ""),
@@ -86,6 +94,8 @@ def test_accepted(name: str, value: t.Any) -> None:
             for name in sorted(specs.WRITTEN)
             for value in ("/none/a", "/", "a\0/b")
         ),
+        *((SEED, value, "a folder on the controller in which") for value in (__file__, f"{__file__}/a")),
+        *((FORMATS, value, "one or several of cloud-init, ignition, tar") for value in ("zip", ["cloud_init"], "", [])),
         (FLAGS, {"max-pods": 5}, "a list of texts"),
         (FLAGS, [["--v=2"]], "a list of texts"),
         ("kubelet_config_plan", "plan.json", "a mapping"),
@@ -99,6 +109,19 @@ def test_accepted(name: str, value: t.Any) -> None:
 )
 def test_wrong(name: str, value: t.Any, use: str) -> None:
     assert specs.accepted(name, KNOWN[name], value).startswith(use)
+
+
+@pytest.mark.parametrize("name", sorted(specs.WRITTEN | specs.FILLED))
+def test_where_this_user_may_not_write(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run would read all nodes first. A file of this user in a folder of another one can be written."""
+    path = tmp_path / "a" / "b" if name in specs.FILLED else tmp_path / "a"
+    monkeypatch.setattr(os, "access", lambda asked, _mode: asked != str(tmp_path) and os.path.exists(asked))
+    assert "in which this user may write" in specs.accepted(name, KNOWN[name], str(path))
+    if name in specs.FILLED:
+        (tmp_path / "a").mkdir()
+    else:
+        path.touch()
+    assert specs.accepted(name, KNOWN[name], str(path)) == ""
 
 
 @pytest.mark.parametrize("value", [60.0, "60.0"])
@@ -127,12 +150,15 @@ READERS: dict[str, t.Callable[[t.Any], t.Any]] = {
     "kubelet_config_max_unavailable": lambda value: node_limit(value, 10),
     "kubelet_config_max_skipped": lambda value: allowed_of(value, 10),
     "kubelet_config_allow_pod_loss": allowed,
+    FORMATS: lambda value: seed.formats_of(list(map(str, check_type_list(value)))),
 }
 VALUES = st.one_of(
     st.integers(-2, 200),
     st.booleans(),
     st.floats(0, 3),
     st.text("0129%,. -x", max_size=5),
+    st.lists(st.sampled_from([*seed.BY_NAME, "zip", " tar"]), min_size=1, max_size=3),
+    st.sampled_from(["tar", "tar, ignition", "cloud-init,tar", "tar,,ignition", "tar;ignition"]),
     st.sampled_from(
         ["true", "Yes", "no", "off", "none", "", "1,20%", "1, 10%", "2 %", "101%", [1, "10%"], ["0"], ["1", "50%"]]
     ),
@@ -158,7 +184,8 @@ def test_a_form_accepts_what_its_reader_accepts(name: str, value: t.Any) -> None
 
 def test_the_tables_name_variables_of_the_roles() -> None:
     known = specs.known(specs.by_role())
-    assert {*specs.FORMS, *specs.MINIMUM, *specs.UNSET_IF_EMPTY, *specs.WRITTEN, *specs.OF_EVERY_PLAYBOOK} <= set(known)
+    named = {*specs.FORMS, *specs.MINIMUM, *specs.UNSET_IF_EMPTY, *specs.WRITTEN, *specs.FILLED}
+    assert {*named, *specs.OF_EVERY_PLAYBOOK} <= set(known)
     assert all(known[name]["type"] == "int" for name in specs.MINIMUM)
     assert not set(specs.OF_THE_PLAYBOOKS) & {name for options in specs.by_role().values() for name in options}
 

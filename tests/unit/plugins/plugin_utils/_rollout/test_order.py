@@ -17,6 +17,7 @@ from ansible.vars.manager import VariableManager
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import following
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import host_table
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.order import order
@@ -145,13 +146,37 @@ def test_batches_are_those_that_ansible_makes(numbers: set[int], local: set[int]
         serial=serial,
         most=5,
     )
-    inventory = InventoryManager(DataLoader(), [f"{','.join(found['hosts'])},"])
-    play = Play.load(
-        {"hosts": found["hosts"] or ["!all"], "serial": found["stages"][0]["serial"], "gather_facts": False}
-    )
+    assert ansible_batches(found, found["hosts"]) == [list(one["nodes"]) for one in found["batches"]]
+
+
+def ansible_batches(found: dict[str, Any], hosts: t.Sequence[str], *others: str) -> list[list[str]]:
+    """Return the batches that Ansible makes of the first stage, in an inventory with these hosts and others."""
+    inventory = InventoryManager(DataLoader(), parse=False)
+    for group in ("dc1", *sorted(set(others))):
+        inventory.add_group(group)
+    for host in (*hosts, *others):
+        inventory.add_host(host, "dc1")
+    stage = found["stages"][0]
+    play = Play.load({"hosts": stage["hosts"] or ["!all"], "serial": stage["serial"], "gather_facts": False})
     executor = PlaybookExecutor([], inventory, VariableManager(DataLoader(), inventory), DataLoader(), {})
     made = executor._get_serialized_batches(play)  # Ansible has no public function for this
-    assert [[host.name for host in one] for one in made] == [list(one["nodes"]) for one in found["batches"]]
+    return [[host.name for host in one] for one in made]
+
+
+PATTERNS = (
+    *("worker 1", "dc1:w2", "dc1,w3", "größe-4", "!w5", "&w6", "~w7", "w[8]", "w*", "fd00::9", "10.0.0.1", "w10:22"),
+    *("dc1", "all", "w\t1", "w.1", "w\\1", "@w", "(w", "w$", "{w}"),
+)
+
+
+def test_hosts_whose_names_are_patterns() -> None:
+    """Of a space, a colon or a comma, Ansible makes several patterns: other hosts, or none."""
+    rows_ = {host: {"ready": True, "control_plane": False} for host in PATTERNS}
+    hosts = host_table.node_table(PATTERNS, {host: {} for host in PATTERNS})
+    found = ordered(plan(**dict.fromkeys(PATTERNS, "assign")), hosts, rows_, serial=[1, 2], most=2)
+    assert found["hosts"] == list(PATTERNS)
+    made = ansible_batches(found, PATTERNS, "w2", "w3", "worker", "1")
+    assert made == [list(one["nodes"]) for one in found["batches"]]
 
 
 @pytest.mark.parametrize(
@@ -259,3 +284,37 @@ def test_how_many_may_be_skipped(found: t.Any, limit: t.Any, expected: list[str]
         assert expected in str(error.value)
     else:
         assert list(rows.of_play(found, HOSTS, limit)) == expected
+
+
+FOLLOWED = {"format": following.FORMAT, "transport": "api"}
+
+
+@pytest.mark.parametrize(
+    ("follower", "transport", "delivery", "goal", "why"),
+    [
+        (None, "api", "dropin", "plan", "no follower reports on it"),
+        (None, "api", "checkpoint", "local", "no follower reports on it"),
+        ({**FOLLOWED, "format": 9}, "auto", "checkpoint", "previous", "update the follower"),
+        ({**FOLLOWED, "format": 9}, "ssh", "checkpoint", "plan", ""),
+        (FOLLOWED, "api", "checkpoint", "plan", ""),
+        (None, "auto", "checkpoint", "plan", ""),
+        # It is changed by the API server alone, and a migration logs in.
+        (None, "api", "native", "plan", ""),
+        (None, "api", "checkpoint", "native", ""),
+    ],
+)
+def test_a_node_that_its_transport_does_not_reach(
+    follower: Any, transport: str, delivery: str, goal: str, why: str
+) -> None:
+    """The batches before that of the node would be changed, and then the rollout would stop there."""
+    found = ready_rows()
+    found["n2"].update(delivery=delivery, follower=follower)
+    changed = {"nodes": {}, "local": ["n2"]} if goal == "local" else plan(n1="assign", n2="assign")
+    hosts = host_table.node_table(NAMES, {name: {"kubelet_config_transport": transport} for name in NAMES})
+    if not why:
+        assert "n2" in ordered(changed, hosts, found, goal=goal)["hosts"]
+        return
+    with pytest.raises(ValueError, match=f"^n2: .*{why}.*Nothing was changed$"):
+        ordered(changed, hosts, found, goal=goal)
+    # One that does not change needs none.
+    assert ordered(plan(n1="assign"), hosts, found, goal=goal)["hosts"] == ["n1"]

@@ -110,6 +110,7 @@ def test_causes_of_the_api() -> None:
     assert causes(cluster(runs(source=B), maps=[theirs]), **declared) == {"maxPods": "foreign source"}
     assert causes(cluster(runs(source=B), maps=[theirs])) == {}
     assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": ["--max-pods=61"]}) == {"maxPods": "flag"}
+    assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": "--v=2,--max-pods=61"}) == {"maxPods": "flag"}
 
 
 @pytest.mark.parametrize(("seed", "named"), [(True, True), (False, False), ("yes", False)])

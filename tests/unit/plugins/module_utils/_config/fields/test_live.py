@@ -71,6 +71,24 @@ def test_a_map_given_by_flag_hides_all_its_keys_and_a_gate_only_itself() -> None
 
 
 @pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, []),
+        ("", []),
+        (["--max-pods=61", "--v", 2], ["--max-pods=61", "--v", "2"]),
+        (["--max-pods 61", " --v=2 "], ["--max-pods", "61", "--v=2"]),
+        ("--max-pods=61", ["--max-pods=61"]),
+        ("--max-pods=61,--v=2", ["--max-pods=61", "--v=2"]),
+        ("--max-pods=61, -v 2 --oom-score-adj -999\n", ["--max-pods=61", "-v", "2", "--oom-score-adj", "-999"]),
+        ("--feature-gates=A=true,B=false --v=2", ["--feature-gates=A=true,B=false", "--v=2"]),
+    ],
+)
+def test_flags_of_an_inventory(given: Any, words: list[str]) -> None:
+    """An INI inventory and -e give a text, of which no flag may be overlooked."""
+    assert shadow.of_inventory(given) == words
+
+
+@pytest.mark.parametrize(
     ("flag", "path", "value"),
     [
         ("--max-pods=61", "maxPods", 61),

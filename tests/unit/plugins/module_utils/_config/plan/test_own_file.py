@@ -102,13 +102,29 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
         (None, "kubelet_preflight_info has not read it"),
         ({"msg": "no route to host X."}, "(no route to host X), so"),
         (tables.facts(None), f"({PATH} cannot be read)"),
-        (tables.facts_36(OWN, OWN, unreadable=None), "(one of its drop-ins cannot be read)"),
+        (
+            {**tables.facts(None), "own": [{"path": PATH, "content": None, "unreadable": "line 3: an anchor &e."}]},
+            f"({PATH} cannot be read: line 3: an anchor &e), so",
+        ),
+        (tables.facts_36(OWN, OWN, unreadable=None), "(its drop-in /d/unreadable.conf cannot be read)"),
         (
             {
                 **tables.facts(OWN),
                 "disk": {"path": "/x", "content": None, "checkpoint": {"uid": "u", "resourceVersion": "7"}},
             },
             "(/x, which the kubelet reads, cannot be read)",
+        ),
+        (
+            {
+                **tables.facts(OWN),
+                "disk": {
+                    "path": "/x",
+                    "content": None,
+                    "unreadable": "it is damaged",
+                    "checkpoint": {"uid": "u", "resourceVersion": "7"},
+                },
+            },
+            "(/x, which the kubelet reads, cannot be read: it is damaged)",
         ),
         ({"own": [5]}, "what its host returned is malformed at own"),
         ({**tables.facts(OWN), "disk": [True]}, "what its host returned is malformed at disk"),

@@ -161,7 +161,7 @@ def test_a_node_whose_own_file_is_not_known_is_not_migrated() -> None:
             "path": "",
             "message": "the node's own config file is not known (Refused), so the plan cannot show what the migration "
             "changes",
-            "remedy": "Plan again when the host answers and root may read the file.",
+            "remedy": "Correct the cause, then plan again: the host must answer, and root read the file as YAML.",
             "rule": "no-own-file",
         }
     ]

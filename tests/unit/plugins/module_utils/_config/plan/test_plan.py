@@ -59,6 +59,15 @@ def test_no_layers_no_work_and_every_node_keeps_what_is_its_own() -> None:
     }
 
 
+def test_flags_as_a_text() -> None:
+    """As of an INI inventory: the plan would show no flag that overrides the value."""
+    rows = []
+    for given in (["--v=2", "--max-pods=61"], "--v=2,--max-pods=61", "--v 2 --max-pods 61"):
+        made = tables.planned(tables.table(LIVE), {"maxPods": 50}, flags={"n0": given})
+        rows.append(made["nodes"]["n0"])
+    assert rows[0] == rows[1] == rows[2] and "--max-pods=61" in str(rows[0])
+
+
 def test_the_row_of_a_change() -> None:
     made = tables.planned(tables.table(LIVE), {"maxPods": 50}, configmap_name="base", flags={"n0": ["--max-pods=61"]})
     row = made["nodes"]["n0"]

@@ -100,8 +100,8 @@ def test_nodes_whose_own_file_is_missing_are_counted(number: int, total: str) ->
     made = _plan([{}] * number, {"maxPods": 50}, version="v1.28.3")
     assert made["text"][-2:] == [
         "  warning: the node's own config file is not known (kubelet_preflight_info has not read it), so its source "
-        "holds its live configuration. A rollout stops at this node. Plan again when the host answers and root may "
-        "read the file.",
+        "holds its live configuration. A rollout stops at this node. Correct the cause, then plan again: the host "
+        "must answer, and root read the file as YAML.",
         f"{total} configuration",
     ]
     lost = _plan([{}], {"evictionHard": {"memory.available": "1Gi"}})

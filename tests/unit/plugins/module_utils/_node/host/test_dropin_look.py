@@ -46,6 +46,7 @@ def test_the_own_file_and_the_other_drop_ins_in_order(node: Systemd) -> None:
     others = [f"{FOLDER}/{name}" for name in ("10.conf", "95.conf", "96.conf")]
     assert [row["path"] for row in seen.own()] == ["/var/lib/kubelet/config.yaml", *others]
     assert seen.own()[-1]["content"] is None and "hunter2" not in json.dumps(seen.own())
+    assert "the anchor `&broken` can have two meanings" in seen.own()[-1]["unreadable"]
     effective = seen.effective({"maxPods": 7, "eventBurst": 8})
     assert (effective["maxPods"], effective["eventBurst"]) == (8, 8)
     # As the kubelet makes them: beside its own file.
@@ -59,7 +60,8 @@ def test_without_a_folder_there_is_only_the_own_file(node: Systemd) -> None:
     seen = see(node)
     assert (seen.folder.path, seen.linked, seen.others) == ("/store/conf.d", False, {})
     assert "No such file" in seen.unreadable
-    assert seen.own() == [{"path": "/var/lib/kubelet/config.yaml", "content": None}]
+    (row,) = seen.own()
+    assert row == {"path": "/var/lib/kubelet/config.yaml", "content": None, "unreadable": seen.unreadable}
 
 
 SOURCE = reference("config-a")
