@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compare playbooks/awx/configure.yml with the real modules of awx.awx. There is no AWX: each task must get as far as
-the connection to it.
-"""
+"""playbooks/awx/configure.yml with the real modules of awx.awx: each task gets as far as the connection."""
 
 from __future__ import annotations
 

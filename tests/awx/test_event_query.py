@@ -41,9 +41,7 @@ EVICTED = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)/eviction")
 
 @dataclasses.dataclass
 class Event:
-    """A result as the controller gets it, the nodes that count by it, and those that the API server was asked to
-    change meanwhile.
-    """
+    """A result as the controller gets it, the nodes that it counts, and those that were written meanwhile."""
 
     module: str
     failed: bool

@@ -11,7 +11,7 @@ import pytest
 
 from tests.lab.lab import Lab
 from tests.support.lab.dynamic_lab import fleet, lab  # noqa: F401  # pylint: disable=unused-import  # fixtures
-from tests.support.lab.lab_fixtures import proxy, session  # noqa: F401  # pylint: disable=unused-import  # fixtures
+from tests.support.lab.lab_fixtures import session  # noqa: F401  # pylint: disable=unused-import  # fixtures
 from tests.support.plays.ansible import Ansible
 
 

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drift created by hand on real nodes, and how the playbook reports it: n1 follows Node.spec.configSource, n3 has
-checkpoints.
-"""
+"""Drift created by hand on real nodes, as the playbook reports it: n1 is native, n3 has checkpoints."""
 
 from __future__ import annotations
 
@@ -82,15 +80,11 @@ def test_every_cause_of_a_mixed_fleet(
     modern: LabNode,
     flags: str,
 ) -> None:
-    """No drift after a rollout; then a flag, an edited checkpoint, an edited ConfigMap, a new declaration and kubeadm's
-    ConfigMap, all in one report.
-    """
+    """No drift after a rollout; then six causes on two nodes, all in one report."""
     ansible.variables(all={"kubelet_config": DECLARED, "kubelet_config_immutable": False})
     rolled_out = ansible.playbook("rollout", *HOSTS)
     assert rolled_out.code == 0, rolled_out.output
-    eventually(
-        lambda: notes(lab, "n3")["status"]["reason"] == "on trial, confirmed", 30, "the report of the confirmation"
-    )
+    eventually(lambda: notes(lab, "n3")["status"]["reason"] == "on trial, confirmed", 30, "the report")
     before = views(lab, ("n1", "n3"))
     clean, rows, found = drift(ansible, *LOOK)
     assert (clean.code, rows) == (0, {}), clean.output

@@ -12,8 +12,6 @@ from fractions import Fraction
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests, pod_usage
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import amounts
 from tests.lab.lab import Lab
 from tests.support.lab.views import eventually, look
@@ -80,20 +78,6 @@ def exact(quantities: dict[str, str]) -> dict[str, Fraction]:
     return {resource: amounts.parse_quantity(text) for resource, text in quantities.items()}
 
 
-def test_a_real_node_is_read(lab: Lab, pods: tuple[str, ...], session: Session) -> None:
-    """Signals, capacity and pods match a live kubelet."""
-    node = node_requests.read(session, ["n1"])["n1"]
-    found = pod_usage.read(session, node)
-    assert found.unread == ""
-    assert {"memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available", "pid.available"} <= set(
-        found.signals
-    )
-    assert all(0 < seen.available <= seen.capacity for seen in found.signals.values())
-    # Both places show the kubelet's own capacity, only in different units.
-    assert abs(found.capacity["memory"] - found.signals["memory.available"].capacity) < 2**20
-    assert [pod.name for pod in found.pods] == sorted(pods)
-
-
 @pytest.mark.fault(case=26)
 def test_the_forecast_comes_true(lab: Lab, pods: tuple[str, ...], ansible: Ansible) -> None:
     """The kubelet refuses exactly the pods that the forecast names, and has left for pods what the plan shows."""
@@ -129,7 +113,5 @@ def test_the_forecast_comes_true(lab: Lab, pods: tuple[str, ...], ansible: Ansib
         lambda: (exact(promised), allocatable(lab)),
     )
     lab.node("n1").run("systemctl restart kubelet")
-    eventually(
-        lambda: phases(lab)["young"] == ("Failed", "OutOfpods"), 60, "the youngest pod refused", lambda: phases(lab)
-    )
+    eventually(lambda: phases(lab)["young"] == ("Failed", "OutOfpods"), 60, "young refused", lambda: phases(lab))
     assert {name for name, (phase, _reason) in phases(lab).items() if phase == "Failed"} == forecast

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kubeadm's own ConfigMap, with the real API server and the real kubeadm: the configuration of nodes that join or are
-upgraded.
-"""
+"""kubeadm's own ConfigMap, with the real kubeadm: the configuration of nodes that join or are upgraded."""
 
 from __future__ import annotations
 
@@ -14,12 +12,9 @@ import typing as t
 import pytest
 import yaml
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.session import Session
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import rollback
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
-from tests.support.api.proxy import Fault, Proxy
 from tests.support.lab.views import look
 from tests.support.plays.ansible import Ansible
 
@@ -31,12 +26,6 @@ HOSTS = ("-e", "kubelet_config_hosts=n1:n2", "-e", "kubelet_config_serial=2")
 COMMON = {"eventBurst": 31, "eventRecordQPS": 7, "kubeReserved": {"memory": "64Mi"}}
 # Specific to one machine, even if a group sets it.
 OWN = {"staticPodPath": "/etc/kubernetes/more-manifests"}
-OPTIONS = {
-    "state": "kubeadm",
-    "node_configs": {"n1": {"eventBurst": 31}, "n2": {"eventBurst": 31, "maxPods": 50}},
-    # All other nodes that a lab may have.
-    "other_configs": {f"n{number}": {"eventBurst": 31} for number in range(3, 10)},
-}
 
 
 def mode(word: str) -> tuple[str, str]:
@@ -52,13 +41,6 @@ def read(lab: Lab, name: str = NAME) -> dict[str, t.Any]:
 def config(lab: Lab, name: str = NAME) -> dict[str, t.Any]:
     """Return the configuration in kubeadm's ConfigMap."""
     return dict(yaml.safe_load(read(lab, name)["data"]["kubelet"]))
-
-
-def put(lab: Lab, name: str, key: str, text: str) -> str:
-    """Change a ConfigMap like another user; return its new resourceVersion."""
-    return lab.kubectl(
-        "patch", "configmap", "-n", "kube-system", name, "--type=merge", "-p", json.dumps({"data": {key: text}})
-    )
 
 
 def squeezed(text: str) -> str:
@@ -151,24 +133,3 @@ def test_joining_nodes_get_the_configuration_of_the_group(
     assert {field: written[field] for field in COMMON} == COMMON
     assert (written["staticPodPath"], "registryBurst" in written) == ("/etc/kubernetes/manifests", False)
     assert {name: look(lab, name) for name in live} == live
-
-
-def test_a_concurrent_write_of_another_user_is_not_lost(lab: Lab, proxy: Proxy, maps: dict[str, t.Any]) -> None:
-    """A change between read and write is kept; without one the module sends the minimum of requests."""
-    before = config(lab)
-    done: list[str] = []
-
-    def interfere(method: str, path: str, _count: int) -> Fault | None:
-        if method == "PATCH" and path.endswith(NAME) and not done:
-            done.append(put(lab, NAME, "kubelet", yaml.safe_dump({**before, "maxPods": 77})))
-        return None
-
-    proxy.fault = interfere
-    through = Session({"host": proxy.url})
-    result = push.push(through, OPTIONS, False)
-    assert (len(done), proxy.count("PATCH"), proxy.count()) == (1, 2, 6)
-    assert result["configmaps"][NAME]["changes"] == ["eventBurst"]
-    assert config(lab) == {**before, "maxPods": 77, "eventBurst": 31}
-    proxy.forget()
-    assert [push.push(through, OPTIONS, check_mode)["changed"] for check_mode in (True, False)] == [False, False]
-    assert (proxy.count("GET"), proxy.count()) == (4, 4)

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab itself: killed during its start, started again, removed completely. This is a second lab beside the one that
-the tests use.
-"""
+"""The lab itself, as a second one: killed during its start, started again, removed completely."""
 
 from __future__ import annotations
 

@@ -124,32 +124,3 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
     assert of_guard(lab) == []
     assert ansible.playbook("migrate", *to("native")).recap("n1")["changed"] == 0
     assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
-
-
-@pytest.mark.long
-@pytest.mark.fault(case=17)
-def test_killed_half_way(lab: Lab, ansible: Ansible, assigned: str) -> None:
-    """Killed after the checkpoint exists and before spec.configSource is removed: a second run completes it."""
-    with always(lab, "kubeAPIQPS", 57):
-        # The second run waits until the Lease of the first one expires.
-        with ansible.start("migrate", *to("checkpoint"), "-e", "kubelet_config_lease_seconds=30") as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if "Remove spec.configSource and wait" in line:
-                    process.kill()
-                    break
-        assert notes(lab, "n1")["source"]
-        run = ansible.playbook("migrate", *to("checkpoint"))
-        assert run.code == 0, run.output
-    assert look(lab, "n1").spec is None
-    assert notes(lab, "n1")["status"]["active"]["configMap"] == notes(lab, "n1")["source"]["configMap"]
-
-
-def test_a_destination_is_needed(fleet: tuple[str, ...], ansible: Ansible) -> None:
-    nowhere = ansible.playbook("migrate", *N1)
-    assert (
-        nowhere.code
-        and "Set kubelet_config_delivery to checkpoint, dropin or native, the delivery to migrate to. Nothing was "
-        "changed."
-        in nowhere.output
-    )

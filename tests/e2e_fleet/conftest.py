@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A fleet of seven: n1, n3, n5 in workers_a, n2, n4, n6 in workers_b, n7 in the control plane. n1 and n2 follow
-Node.spec.configSource, the others do not.
-"""
+"""A fleet of seven: odd ones in workers_a, even ones in workers_b, n7 in the control plane; n1 and n2 are native."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from tests.lab.lab import Lab
 from tests.support.lab.borrowed_lab import borrowed
 from tests.support.lab.control_plane import ControlPlaneNode
 from tests.support.lab.fleet import Fleet
-from tests.support.lab.lab_fixtures import proxy, session  # noqa: F401  # pylint: disable=unused-import  # fixtures
+from tests.support.lab.lab_fixtures import session  # noqa: F401  # pylint: disable=unused-import  # fixtures
 from tests.support.lab.pods import Pods
 from tests.support.plays.ansible import Ansible
 

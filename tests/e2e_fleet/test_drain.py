@@ -18,7 +18,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.a
 from tests.lab.lab import Lab
 from tests.support.lab.pods import Pods
 from tests.support.plays.ansible import Ansible
-from tests.support.plays.permissions import Objects, Permission, everything, without
 
 NODES = ("n1", "n2")
 WEB = {"app": "web"}
@@ -61,11 +60,6 @@ def fail(session: Session, *names: str, **options: t.Any) -> NodesFailed:
     with pytest.raises(NodesFailed) as failed:
         run(session, *names, **options)
     return failed.value
-
-
-def listed(objects: Objects) -> str:
-    """Return objects as kubectl reads them."""
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
 
 
 def evicted(row: dict[str, t.Any]) -> set[str]:
@@ -146,49 +140,3 @@ def test_two_budgets_for_one_pod(pods: Pods, session: Session) -> None:
     started = time.monotonic()
     assert "lab-drain/web-1: This pod has more than one PodDisruptionBudget" in fail(session, "n1").failures["n1"]
     assert time.monotonic() - started < 10
-
-
-@pytest.mark.long
-def test_grace_period(pods: Pods, session: Session) -> None:
-    """A pod that ignores SIGTERM gets the requested grace period, not its own."""
-    pods.wait_ready(
-        pods.create(
-            "deaf",
-            "n1",
-            owner=OWNER,
-            grace=300,
-            command=["/bin/sh", "-c", "trap '' TERM; while true; do sleep 1; done"],
-        )
-    )
-    assert evicted(run(session, "n1", grace_period=3, timeout=30)["nodes"]["n1"]) == {"deaf"}
-    assert pods.see("deaf") is None
-    pods.wait_ready(
-        pods.create(
-            "slow", "n1", owner=OWNER, grace=15, command=["/bin/sh", "-c", "trap '' TERM; while true; do sleep 1; done"]
-        )
-    )
-    failed = fail(session, "n1", timeout=3)
-    assert "lab-drain/slow: it is still being deleted" in failed.failures["n1"]
-    assert run(session, "n1")["nodes"]["n1"]["evicted"] == []
-
-
-def test_permissions(lab: Lab, pods: Pods) -> None:
-    """Those in docs/rbac.yaml are sufficient, and each is needed.
-
-    The error names a missing one, before any change if possible.
-    """
-    user = Session({"kubeconfig": str(lab.user_kubeconfig("kubelet-config-rollout"))})
-    pods.wait_ready(pods.create("web-1", "n1", owner=OWNER))
-    given = everything()
-    try:
-        for taken in (Permission("list", "pods"), Permission("create", "pods/eviction")):
-            lab.kubectl("apply", "-f", "-", stdin=listed(without(given, taken)))
-            failed = fail(user, "n1", timeout=5)
-            missing = f'cannot {taken.verb} resource "{taken.resource}"'
-            assert missing in failed.message and "docs/rbac.yaml" in failed.message
-            assert pods.wait_ready("web-1")
-        lab.kubectl("apply", "-f", "-", stdin=listed(given))
-        assert evicted(run(user, "n1")["nodes"]["n1"]) == {"web-1"}
-        assert run(user, "n1", state="restored")["changed"]
-    finally:
-        lab.kubectl("delete", "-f", "-", "--ignore-not-found", stdin=listed(given))

@@ -38,9 +38,7 @@ def batches(run: Run) -> list[list[str]]:
 def test_canary_batches_control_plane_and_their_pods(
     lab: Lab, fleet: Fleet, plane: ControlPlaneNode, ansible: Ansible, pods: Pods
 ) -> None:
-    """One canary, then batches, and the control plane alone and last. Pods of both kinds survive; no lease is left; a
-    second run changes nothing.
-    """
+    """The control plane is alone and last. Pods survive; no lease is left; a second run changes nothing."""
     pods.create("bound", "n3", labels={"app": "bound"}, owner=("ReplicaSet", "web"))
     static = pods.static("kept", "n1")
     seen = pods.wait_ready("bound", static)

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plan, rollout and rollback as jobs of AWX: answers of survey types only, small artifacts, cancel, the death of the
-job's own pod.
-"""
+"""Plan, rollout and rollback as jobs of AWX: answers of survey types, small artifacts, cancel, a pod that dies."""
 
 from __future__ import annotations
 
@@ -113,9 +111,7 @@ def test_plan_then_rollout_then_rollback(fleet: Fleet, ansible: Ansible, control
 def test_stopped_and_launched_again(
     lab: Lab, fleet: Fleet, ansible: Ansible, controller: Controller, stop: signal.Signals, at: str
 ) -> None:
-    """Afterwards each node is Ready and reports its state. The same job again takes over the lease, completes the
-    rollout, and restarts no kubelet twice.
-    """
+    """The same job again takes over the lease, completes the rollout, and restarts no kubelet twice."""
     qps = declare(ansible)
     before = fleet.look()
     first = controller.launch(

@@ -16,7 +16,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.ses
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import pods as snapshots
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak
-from tests.lab.kubeadm import MANIFESTS
 from tests.lab.lab import Lab
 from tests.support.lab.pods import Pods
 from tests.support.lab.views import eventually
@@ -142,30 +141,3 @@ def test_a_lost_container(
     assert (row["state"], [pod["name"] for pod in row["pods"]["restarted"]]) == ("pods_lost", [name]), row
     assert f"lab-soak/{name}: container main " in row["message"] and failed.result["nodes"]["n2"]["ok"]
     assert run(session, pods=before, seconds=0, allow_pod_loss="1")["summary"]["ok"] == 2
-
-
-@pytest.mark.long
-def test_a_mirror_that_is_deleted(lab: Lab, pods: Pods, session: Session) -> None:
-    """The kubelet creates it again with another uid, and the static pod kept running; without a manifest it is lost."""
-    name = pods.static("fixed", "n1")
-    pods.wait_ready(name)
-    before = snapshots.snapshot(session, ["n1"])
-    lab.kubectl("delete", "pod", "-n", "lab-soak", name, "--wait=false")
-    assert run(session, "n1", pods=before, seconds=0)["summary"]["ok"] == 1
-    eventually(lambda: (now := pods.see(name)) is not None and now.ready, 60, "the mirror again")
-    assert set(before["n1"]) != set(snapshots.snapshot(session, ["n1"])["n1"])
-    assert run(session, "n1", pods=before, seconds=0)["summary"]["ok"] == 1
-    lab.node("n1").run(f"rm {MANIFESTS}/fixed.yaml")
-    pods.wait_gone(name)
-    failed = fail(session, "n1", pods=before, seconds=0, pods_timeout=3)
-    assert failed.result["nodes"]["n1"]["state"] == "pods_unready" and "no longer has its manifest" in failed.message
-
-
-def test_a_kubelet_that_restarts(lab: Lab, session: Session, later: t.Callable[..., None]) -> None:
-    """Any restart fails its node; the soak of the other node continues."""
-    lab.wait_ready()
-    later(4, lambda: lab.node("n2").run("systemctl restart kubelet"))
-    failed = fail(session)
-    lab.wait_ready()
-    assert set(failed.failures) == {"n2"} and failed.result["nodes"]["n2"]["state"] == "restarted", failed.message
-    assert failed.result["nodes"]["n1"]["ok"]

@@ -154,7 +154,7 @@ PLAYED = [
 ]
 OTHER_VERSIONS = [
     *["tests/unit/extensions", "tests/unit/playbooks", "tests/unit/plugins"],
-    *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group tasks window"),
+    *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group window"),
     # A rollout on a terminal and an interrupt show the callback. The gate `unit` has its other runs.
     *("--deselect", f"{CALLBACK}_an_interrupted_run_leaves_its_report"),
     *("--deselect", f"{CALLBACK}_what_is_no_rollout_leaves_no_line_and_no_report"),

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The simulated API server as a session of the collection, without HTTP, for tests that control every moment: its
-clock, and what kubelets answer.
-"""
+"""The simulated API server as a session without HTTP, for tests that control its clock and its kubelets."""
 
 from __future__ import annotations
 

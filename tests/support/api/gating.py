@@ -10,8 +10,8 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate, pause
-from tests.sim.api.direct import Clock, Direct
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
+from tests.sim.api.direct import Direct
 from tests.support.api.objects import node
 
 GROUP = [f"n{number}" for number in range(10)]
@@ -40,15 +40,6 @@ def look(
 ) -> dict[str, t.Any]:
     """Ask whether a batch of a group may begin; return the result. `session`: a Session or what stands in for one."""
     return gate.gate(session, {**OPTIONS, "nodes": list(batch), "group_nodes": group, **options}, check)
-
-
-def simulated_time(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Return the clock that the gate and each cluster in memory have from now on."""
-    clock = Clock()
-    monkeypatch.setattr(gate, "time", clock)
-    monkeypatch.setattr(pause, "time", clock)
-    monkeypatch.setattr(Direct, "server_time", lambda _cluster: clock.time())
-    return clock
 
 
 def group(**others: Node) -> Direct:

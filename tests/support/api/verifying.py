@@ -72,5 +72,5 @@ def fail(api: Direct, wanted: dict[str, Reference | None] | None = None, **optio
 
 
 def heartbeat(age: float) -> str:
-    """Return the time of a heartbeat that is so many seconds old at the start."""
+    """Return the time of a heartbeat that is so many seconds old at the start, a negative one of a later one."""
     return timestamps.text(EPOCH - age)

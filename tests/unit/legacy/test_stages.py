@@ -227,12 +227,13 @@ def test_a_reset_that_a_kubelet_cannot_store(cluster: Cluster, session: Session,
 
 @pytest.mark.parametrize("minor", VERSIONS)
 def test_a_deaf_kubelet(cluster: Cluster, session: Session, minor: int) -> None:
-    """Both flags are named, and nothing is written."""
+    """The condition that it lacks and both flags are named, and nothing is written."""
     cluster.simulate("n1", VERSIONS[minor], gate=False)
     configmap(cluster, minor)
     row = failing(session, delivery="native")
-    for flag in ("--feature-gates=DynamicKubeletConfig=true", "--dynamic-config-dir=DIR"):
-        assert flag in row["message"]
+    flags = ("--feature-gates=DynamicKubeletConfig=true", "--dynamic-config-dir=DIR")
+    for words in ("no condition ConfigOK or KubeletConfigOk", *flags):
+        assert words in row["message"]
     assert "configSource" not in cluster.node("n1")["spec"]
 
 

@@ -169,10 +169,6 @@ def test_options_that_leave_out_tasks_are_refused(
     assert (NO_KUBECONFIG in run.output) != refused
 
 
-def test_tasks_with_a_tag_can_be_listed(ansible: Ansible) -> None:
-    assert ansible.playbook("rollout", "--tags", "x", "--list-tasks").code == 0
-
-
 def test_tags_of_a_playbook_that_imports_one_are_its_own(ansible: Ansible, tmp_path: Path) -> None:
     ours = {"import_playbook": "livenodes.kubelet.plan", "tags": "kubelets"}
     mine = playbook_of(tmp_path, ours, {"tasks": [{"ansible.builtin.debug": {"msg": "mine"}, "tags": "others"}]})
@@ -187,6 +183,11 @@ def test_a_reset_takes_only_hosts_that_are_named(ansible: Ansible, arguments: tu
     run = ansible.playbook(str(ROOT / "playbooks/reset.yml"), *arguments)
     assert run.code != 0 and (NO_KUBECONFIG in run.output) == bool(arguments), run.output
     assert ("Name them with -e kubelet_config_hosts, such as a group or all" in run.output) != bool(arguments)
+
+
+def test_a_migration_needs_a_destination(ansible: Ansible) -> None:
+    output = " ".join(ansible.playbook("migrate").output.split())
+    assert "Set kubelet_config_delivery to checkpoint, dropin or native" in output and NO_KUBECONFIG not in output
 
 
 def included(text: str) -> set[str]:

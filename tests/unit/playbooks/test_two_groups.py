@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run over two groups that differ: each variable is the run's, and refused, or the host's. There is no cluster: a
-playbook that tries to connect to it has accepted them.
-"""
+"""One run over two groups that differ, without a cluster: a playbook that tries to connect has accepted them."""
 
 from __future__ import annotations
 

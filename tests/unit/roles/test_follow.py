@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The playbook follow installs no follower that every user with access to Nodes could command, unless that is
-accepted.
-"""
+"""The playbook follow installs no follower that every user with access to Nodes could command, unless accepted."""
 
 from __future__ import annotations
 

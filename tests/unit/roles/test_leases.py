@@ -13,7 +13,6 @@ import pytest
 from tests.sim.api.handlers import Request
 from tests.sim.played import LEASES, PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
-from tests.support.api import objects
 from tests.support.plays.ansible import Ansible, extra
 
 ELSEWHERE = ("-e", "kubelet_config_namespace=apps")
@@ -52,14 +51,6 @@ def test_a_run_in_another_namespace_waits_for_a_rollout(
     run = ansible.playbook(playbook, *ELSEWHERE, *extra(**more))
     assert run.code != 0 and "ops@bastion has been rolling out to others" in " ".join(run.output.split()), run.output
     assert not fleet.assigned and len(fleet.claims.items) == 1
-
-
-def test_a_run_in_another_namespace_is_paused(ansible: Ansible, fleet: PlayedCluster) -> None:
-    """By the ConfigMap that the guide names."""
-    name = "livenodes-kubelet-rollout"
-    fleet.configmaps[name] = objects.configmap(name, data={"paused": "true"})
-    run = ansible.playbook("reset", *ELSEWHERE)
-    assert run.code != 0 and "rollouts are paused" in run.output and not fleet.assigned, run.output
 
 
 @pytest.mark.parametrize(("host", "refused"), [("m1", True), ("n1", False)])

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node of a batch that cannot be written, with ansible-playbook and an HTTP server as API server: in a migration, and
-in a play that tries it again.
-"""
+"""A node of a batch that cannot be written: in a migration, and in a play that tries it again."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The playbooks reset and migrate pass the same lease, gate, order and batches as a rollout.
-
-With the real roles and an HTTP server as API server.
-"""
+"""The playbooks reset and migrate pass the same lease, gate, order and batches as a rollout."""
 
 from __future__ import annotations
 

@@ -104,25 +104,6 @@ def test_a_run_that_changes_nothing_shows_that(
     assert run.code == 0 and words in run.output and '"msg": []' not in run.output, run.output
 
 
-def test_a_rollback_of_a_stopped_rollout_changes_only_its_nodes(tmp_path: Path, fleet: Fleet) -> None:
-    """n1 was changed, n2 failed and was reverted, the others were not touched: what they ran before is older."""
-    ansible = playbooks(tmp_path, fleet)
-    fleet.refusing = {"n2"}
-    stopped = play(ansible, "rollout")
-    assert stopped.code != 0 and "Untouched hosts: n3, n4" in stopped.output, stopped.output
-    assert pods(fleet) == [BAD, GOOD, GOOD, GOOD]
-    fleet.assigned.clear()
-    back = play(ansible, "rollback")
-    assert (back.code, pods(fleet), fleet.assigned) == (0, [GOOD] * 4, {"n1"}), back.output
-    again = play(ansible, "rollback")
-    assert (again.code, pods(fleet), fleet.assigned) == (0, [GOOD] * 4, {"n1"}), again.output
-    assert "is undone already" in again.output, again.output
-    # The same rollout is a new one now.
-    fleet.refusing.clear()
-    assert (play(ansible, "rollout").code, pods(fleet)) == (0, [BAD] * 4)
-    assert (play(ansible, "rollback").code, pods(fleet)) == (0, [GOOD] * 4)
-
-
 def test_nodes_without_a_way_back_are_named_at_the_end(tmp_path: Path, fleet: Fleet) -> None:
     """A rollback that leaves nodes with the bad configuration is no success."""
     ansible = playbooks(tmp_path, fleet)
@@ -148,27 +129,6 @@ def test_a_undo_plan_has_the_effects_of_its_fields(tmp_path: Path, fresh: Fleet,
     assert (fresh.assigned, {*fresh.cordons}) == (set(), set())
     allowed = play(ansible, playbook, kubelet_config_allow_effect="drain", kubelet_config_drain="when_needed")
     assert (allowed.code, pods(fresh), {*fresh.cordons}) == (0, [LOCAL] * 3, {"n1", "n2", "n3"}), allowed.output
-
-
-@pytest.mark.parametrize(
-    ("playbook", "value", "found"),
-    [
-        ("rollback", BAD, LOCAL),
-        pytest.param("reset", BAD, LOCAL, marks=pytest.mark.long),
-        pytest.param("rollout", 70, 70, marks=pytest.mark.long),
-    ],
-)
-def test_a_node_that_refused_its_configuration_blocks_no_way_out(
-    tmp_path: Path, fresh: Fleet, playbook: str, value: int, found: int
-) -> None:
-    """It is Ready and runs what it ran before, so it takes nothing from the budget."""
-    ansible = playbooks(tmp_path, fresh)
-    fresh.refusing = {"n2"}
-    stopped = play(ansible, "rollout")
-    assert stopped.code != 0 and pods(fresh) == [BAD, LOCAL, LOCAL], stopped.output
-    fresh.refusing.clear()
-    out = play(ansible, playbook, kubelet_config={"maxPods": value})
-    assert (out.code, pods(fresh)) == (0, [found] * 3), out.output
 
 
 def test_a_node_that_failed_is_first(tmp_path: Path, fresh: Fleet) -> None:

@@ -176,9 +176,7 @@ def test_a_run_that_begins_during_another_changes_nothing(ansible: Ansible, flee
 
 @pytest.mark.fault(case=23)
 def test_two_limited_rollouts_at_once(two: Ansible, fleet: Watched) -> None:
-    """The Lease covers the group, of which each changes another host. Its batch takes longer than the Lease lasts
-    without a renewal.
-    """
+    """The Lease covers the group, and the batch takes longer than it lasts without a renewal."""
     with Begun(two, "rollout", "--limit", "n1") as one:
         until(lambda: "n1" in fleet.assigned)
         time.sleep(SECONDS + 6)

@@ -105,13 +105,6 @@ def test_a_kubelet_that_answers_is_changed_on_request(ansible: Ansible, fleet: P
     assert (again.code, fleet.runs()) == (0, dict.fromkeys(NAMES, 80)), again.output
 
 
-def test_a_node_that_is_ready_and_cannot_be_read_refuses_all(ansible: Ansible, fleet: PlayedCluster) -> None:
-    del fleet.live["n2"]
-    run = ansible.playbook("rollout", "-e", "kubelet_config_max_unavailable=3")
-    assert run.code != 0 and "reading live kubelet configurations: 1 node failed" in run.output, run.output
-    assert {method for method, _path in fleet.requests} == {"GET"}
-
-
 def test_the_rollout_goes_on_after_a_node_that_failed(tmp_path: Path) -> None:
     """With the default batches and the smallest budget: the reverted node is Ready, its status has the error."""
     with SwitchedCluster(*NAMES) as fleet:
@@ -132,9 +125,7 @@ def test_the_cordon_of_a_killed_run_is_named_and_undone(ansible: Ansible, fleet:
         fleet.nodes[name]["spec"]["unschedulable"] = True
     run = ansible.playbook(playbook, *TWO)
     assert run.code == 0, run.output
-    assert (
-        "n3: uncordoned; it was cordoned by this collection for ops@bastion since 2026-01-01T00:00:00Z" in run.output
-    ), run.output
+    assert "n3: uncordoned; it was cordoned by this collection for ops@bastion" in run.output, run.output
     assert fleet.cordoned() == {"n4"} and annotation.CORDONED not in json.dumps(fleet.nodes["n3"]["metadata"])
 
 

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Imports between the rooms of plugins/ go one way, and only one file of a room imports what others must not need. What
-tests that need a lab import is there.
-"""
+"""Imports between the rooms of plugins/ go one way, and only one file imports what others must not need."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ansible's side of tests/support/plays/boundaries.py: sends the name of each task and handler and waits for
-the permission to continue.
-"""
+"""Ansible's side of tests/support/plays/boundaries.py: each task and handler waits for the permission."""
 
 from __future__ import annotations
 

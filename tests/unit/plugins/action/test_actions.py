@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every module has an action of its name. A module of the controller runs the same in both ways: in Ansible's own
-process, and as a module.
-"""
+"""Every module has an action. A module of the controller runs the same in Ansible's process and as a module."""
 
 from __future__ import annotations
 

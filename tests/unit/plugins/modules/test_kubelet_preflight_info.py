@@ -16,7 +16,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host impor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
 from tests.sim.nodes import unit_words
 
@@ -334,15 +333,6 @@ def test_warnings_are_those_of_the_task(monkeypatch: pytest.MonkeyPatch, run_mai
     )
     result = run_main(kubelet_preflight_info.main)
     assert warned == ["a flag wins"] and "deprecations" not in result
-
-
-def test_the_module_fails_with_the_reason(monkeypatch: pytest.MonkeyPatch, run_main: Run) -> None:
-    def look(*dummy: t.Any, **_named: t.Any) -> dict[str, t.Any]:
-        raise unit.UnitError("no systemd here")
-
-    monkeypatch.setattr(preflight, "look", look)
-    result = run_main(kubelet_preflight_info.main)
-    assert (result["failed"], result["msg"]) == (True, "no systemd here")
 
 
 def test_an_unknown_field_of_the_own_file_does_not_prevent_a_switch(

@@ -40,23 +40,12 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
     ("name", "options"),
     [
         ("kubelet_config_forecast", {"plan": {}, "current": {}, "refuse": "false", "allow_pods": "3"}),
-        ("kubelet_configz_facts", {}),
         ("kubelet_configz_facts", {"configmap": {"name": "a", "kubeletConfigKey": "k"}}),
-        ("node_config_info", {"nodes": ["n1"]}),
-        ("kubelet_configmap", {"variants": {}}),
         ("kubelet_configmap", {"src": ["a"]}),
-        ("kubelet_config_drift_info", {}),
-        ("kubelet_config_drift_info", {"nodes": ["n1"], "hosts": {"n1": {}}}),
         ("kubelet_configmap", {"state": "pruned"}),
         ("kubelet_configmap", {"state": "kubeadm", "node_configs": {"n1": None}}),
         ("kubelet_configmap", {"state": "kubeadm", "node_configs": {"n1": None}, "other_configs": {"n2": None}}),
-        ("node_config_source", NAMED),
-        ("node_config_source", {"sources": {"n1": place()}}),
-        ("node_config_source", {"state": "absent", "nodes": ["n1"]}),
-        ("node_config_source", {"state": "verified", "nodes": ["n1"]}),
         ("kubelet_rollout_lease", {"nodes": ["n1"], "group": "a", "holder": "me", "duration": "60", "wait": "5"}),
-        ("kubelet_rollout_lease", {"state": "released", "lease": {}}),
-        ("kubelet_rollout_gate", {"nodes": []}),
         (
             "kubelet_rollout_gate",
             {
@@ -75,7 +64,6 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
             "node_drain",
             {"nodes": ["n1"], "timeout": "60", "grace_period": "0", "force": "true", "delete_emptydir_data": "yes"},
         ),
-        ("node_drain", {"nodes": ["n1"], "state": "restored"}),
         ("node_config_source", {"state": "verified", "nodes": ["n1"], "wait_timeout": "10", "lease": {}}),
         ("node_config_source", {"state": "verified", "sources": {}}),
         ("node_config_source", {"nodes": ["n1"], "source": {"name": "a", "kubeletConfigKey": "k"}}),
@@ -86,6 +74,7 @@ NAMED = {"nodes": ["n1"], "source": {"name": "a"}}
     ],
 )
 def test_valid_options(run: Run, name: str, options: dict[str, t.Any]) -> None:
+    """Those that no play of tests/unit/roles has."""
     assert run(name, options)["msg"].startswith("no kubeconfig at ")
 
 
@@ -94,37 +83,21 @@ def test_valid_options(run: Run, name: str, options: dict[str, t.Any]) -> None:
     [
         ("kubelet_configmap", {}, "state is present but any of the following are missing: config, variants, src"),
         ("kubelet_configmap", {"state": "gone"}, "value of state must be one of: present, pruned, kubeadm"),
-        (
-            "kubelet_configmap",
-            {"state": "kubeadm"},
-            "state is kubeadm but all of the following are missing: node_configs",
-        ),
+        ("kubelet_configmap", {"state": "kubeadm"}, "kubeadm but all of the following are missing: node_configs"),
         ("node_config_source", {}, "one of the following is required: nodes, sources"),
-        (
-            "node_config_source",
-            {"nodes": ["n1"]},
-            "state is present but any of the following are missing: source, sources",
-        ),
+        ("node_config_source", {"nodes": ["n1"]}, "present but any of the following are missing: source, sources"),
         ("node_config_source", {"source": {"name": "a"}}, "one of the following is required: nodes, sources"),
         ("node_config_source", {**NAMED, "sources": {}}, "parameters are mutually exclusive"),
         ("node_config_source", {"nodes": ["n1"], "source": {"namespace": "a"}}, "missing required arguments: name"),
         ("kubelet_rollout_lease", {}, "state is held but all of the following are missing: nodes, group, holder"),
-        (
-            "kubelet_rollout_lease",
-            {"state": "released"},
-            "state is released but all of the following are missing: lease",
-        ),
+        ("kubelet_rollout_lease", {"state": "released"}, "released but all of the following are missing: lease"),
         ("kubelet_rollout_gate", {}, "missing required arguments: nodes"),
         ("node_soak", {}, "one of the following is required: nodes, sources"),
         ("node_soak", {"nodes": ["n1"], "seconds": "long"}, "seconds"),
         ("node_drain", {}, "missing required arguments: nodes"),
         ("node_drain", {"nodes": ["n1"], "state": "gone"}, "value of state must be one of: drained, restored"),
         ("kubelet_config_forecast", {"plan": {}}, "missing required arguments: current"),
-        (
-            "kubelet_config_forecast",
-            {"plan": {}, "current": {}, "allow_pods": "some"},
-            "argument 'allow_pods' is of type",
-        ),
+        ("kubelet_config_forecast", {"plan": {}, "current": {}, "allow_pods": "some"}, "'allow_pods' is of type"),
         ("kubelet_config_plan", {}, "missing required arguments: current"),
         ("kubelet_config_plan", {"current": {}, "allow_effect": "everything"}, "value of allow_effect must be one of"),
     ],

@@ -160,30 +160,6 @@ def test_one_bad_node(cluster: Cluster, ansible: Ansible) -> None:
 
 
 @pytest.mark.long
-def test_missing_prerequisites(cluster: Cluster, ansible: Ansible) -> None:
-    """Without the gate nothing is written to a node of the batch. Without the folder, only the time shows it."""
-    deaf = {"d1": "v1.8.15", "d2": "v1.9.11", "d3": "v1.10.13"}
-    flags = "--feature-gates=DynamicKubeletConfig=true", "--dynamic-config-dir=DIR"
-    for name, version in deaf.items():
-        cluster.simulate(name, version, gate=False)
-    for name in ("f1", "f2"):
-        cluster.simulate(name, deaf[name.replace("f", "d")], folder=False)
-    named = json.dumps({"workers": {"hosts": {name: {} for name in (*deaf, "f1", "f2")}}})
-    (ansible.inventory / "more.yml").write_text(named)
-    ansible.variables(workers={"kubelet_config_serial": "100%", "kubelet_config_wait_timeout": 2})
-    for name in deaf:
-        run = ansible.playbook("rollout", "--limit", f"n1,{name}", "-e", "kubelet_config_delivery=native")
-        assert run.code != 0 and f"{name}: its kubelet is not listening" in run.output, run.output
-        assert all(flag in run.output for flag in flags), run.output
-    assert not any("configSource" in cluster.node(name)["spec"] for name in (*deaf, "n1"))
-    run = ansible.playbook("rollout", "--limit", "n1,f1,f2")
-    assert run.code != 0 and max_pods(cluster)["n1"] == 80, run.output
-    for name in ("f1", "f2"):
-        [line] = [line for line in run.output.splitlines() if line.startswith(f"fatal: [{name}]")]
-        assert all(words in line for words in (*flags, "Restart=always")) and "checkpoint" not in line, line
-
-
-@pytest.mark.long
 def test_check_mode(cluster: Cluster, ansible: Ansible) -> None:
     """API servers of this time ignore dry runs: nothing is sent that would write, evict or delete."""
     web = pod("web", owner=("ReplicaSet", "web"))

@@ -1,12 +1,13 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Commands with a log and a time limit; how they ended, and the summary, which must not get the verdict wrong."""
+"""Commands with a log and a time limit; how they ended, the summary, and the record of the long tier."""
 
 from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.gates import steps
+from tools.gates import records, steps
 from tools.gates.steps import Outcome, count, summary
 
 REPORT = """<testsuites><testsuite tests="9" failures="2" errors="0" skipped="1">
@@ -118,3 +119,42 @@ def test_a_run_over_the_budget_is_reported_and_does_not_count_as_a_failure() -> 
 def test_a_tier_without_a_budget_has_no_shares() -> None:
     lines = summary([Outcome("e2e", "passed", 1350, "", 2)], 1400, None).splitlines()
     assert lines[2:] == ["  passed    e2e                1350.0 s  2 tests", "2 passed, 0 failed"]
+
+
+def git(place: Path, *words: str) -> str:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
+    return subprocess.run(
+        ["git", *identity, *words], cwd=place, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def test_what_passed_is_kept_with_its_commit(reports: Path) -> None:
+    git(reports, "init", "--quiet")
+    git(reports, "commit", "--quiet", "--allow-empty", "--message", "One")
+    first = git(reports, "rev-parse", "HEAD")
+    outcomes = [
+        Outcome("e2e", "passed", 1234.5, "", 9),
+        Outcome("e2e_node", "failed", 5, "why", 0, 1),
+        Outcome("lab up", "passed", 3, "", 1),
+    ]
+    records.keep(outcomes, ["e2e", "e2e_node"])
+    assert records.place() == reports / ".git/test-long.json"
+    git(reports, "commit", "--quiet", "--allow-empty", "--message", "Two")
+    records.keep([Outcome("e2e", "failed", 5, "why", 0, 1)], ["e2e", "e2e_node"])
+    assert {name: (row["commit"], row["seconds"]) for name, row in records.read().items()} == {"e2e": (first, 1234)}
+    lines = records.table(["e2e", "e2e_node"]).splitlines()
+    assert f"1,234 s  {first[:10]}, 1 commits before HEAD" in lines[-2] and lines[-1].endswith("not recorded")
+
+
+def test_uncommitted_changes_are_named(reports: Path) -> None:
+    git(reports, "init", "--quiet")
+    git(reports, "commit", "--quiet", "--allow-empty", "--message", "One")
+    (reports / "file").write_text("new")
+    records.keep([Outcome("e2e", "passed", 1, "", 1)], ["e2e"])
+    assert "with uncommitted changes, 0 commits before HEAD" in records.table(["e2e"])
+
+
+def test_a_damaged_record_counts_as_none(reports: Path) -> None:
+    git(reports, "init", "--quiet")
+    records.place().write_text("{")
+    assert records.read() == {}

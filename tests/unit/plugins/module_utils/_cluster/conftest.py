@@ -21,11 +21,12 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
     drain,
     drain_steps,
     gate,
+    pause,
     revert,
     settle,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
-from tests.sim.api.direct import Clock
+from tests.sim.api.direct import Clock, Direct
 
 WAITING = (
     client_configuration,
@@ -35,6 +36,7 @@ WAITING = (
     drain,
     drain_steps,
     gate,
+    pause,
     revert,
     settle,
     soak,
@@ -57,6 +59,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Simulated time for whatever waits: between two tries of a request, for kubelets, pods and Leases."""
     clock = Clock()
     monkeypatch.setattr(session, "persist", functools.partial(errors.persist, sleep=clock.sleep, clock=clock.monotonic))
+    monkeypatch.setattr(Direct, "server_time", lambda _cluster: clock.time())
     for waiting in WAITING:
         monkeypatch.setattr(waiting, "time", clock)
     return clock

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which groups have one seed, and what is written for them: one file for each format, with the same in each, and twice
-alike.
-"""
+"""Which groups have one seed, and what is written for them: one file for each format, with the same in each."""
 
 from __future__ import annotations
 
@@ -141,10 +139,7 @@ OF_MACHINE = {**HEADER, "podCIDR": "10.0.0.0/24"}
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        (
-            {"plan": plan(row(), row(document.variant(OTHER)), configs=[CONFIG, OTHER])},
-            "n1 and n2 differ in kubeAPIQPS, maxPods",
-        ),
+        ({"plan": plan(row(), row(document.variant(OTHER)), configs=[CONFIG, OTHER])}, "differ in kubeAPIQPS, maxPods"),
         ({"plan": plan(row(), row(delivery="dropin"))}, "n1 and n2 differ in delivery checkpoint and dropin"),
         ({"plan": plan(row(delivery="native"))}, "node n1 has delivery native"),
         ({"plan": plan(row(document.variant(SECRET)), configs=[SECRET])}, "^staticPodURLHeader holds secrets"),
@@ -159,10 +154,7 @@ OF_MACHINE = {**HEADER, "podCIDR": "10.0.0.0/24"}
             "differ in unit, which is 'kubelet.service' on h1 and 'k3s' on h2",
         ),
         # systemd would ignore the service, and the machine would join without a word.
-        (
-            {"hosts": {"h1": {**HOST, "config_dir": "/var/lib/a b"}}},
-            "^/var/lib/a b: a systemd unit cannot .* kubelet_conf",
-        ),
+        ({"hosts": {"h1": {**HOST, "config_dir": "/var/lib/a b"}}}, "^/var/lib/a b: a systemd unit cannot .* kubelet"),
         ({"formats": ["iso"]}, "no format iso"),
     ],
 )

@@ -35,10 +35,7 @@ def message(*hosts: tuple[t.Any, dict[str, t.Any]]) -> str:
     [
         (("n1", "n2"), ""),
         ((None, None), ""),
-        (
-            ("n1", "n1"),
-            "hosts h1, h2 name the same node n1. Nothing was changed. Set a different kubelet_config_node_n",
-        ),
+        (("n1", "n1"), "hosts h1, h2 name the same node n1. Nothing was changed. Set a different"),
         # The name of a host is that of its node.
         ((None, "h1"), "hosts h1, h2 name the same node h1."),
         ((7, "7"), "hosts h1, h2 name the same node 7."),

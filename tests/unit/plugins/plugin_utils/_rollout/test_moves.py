@@ -24,12 +24,7 @@ WRITTEN = {"rows": {"n1": row(), "n2": BAD}, "written": ["n1", "n2"]}
 @pytest.mark.parametrize(
     ("step", "given", "options"),
     [
-        pytest.param(
-            STEPS["reset"],
-            at(rows={"n2": BAD}),
-            {"nodes": ["n1"], "state": "absent", "undo": False, "lease": LEASE},
-            id="reset",
-        ),
+        (STEPS["reset"], at(rows={"n2": BAD}), {"nodes": ["n1"], "state": "absent", "undo": False, "lease": LEASE}),
         pytest.param(STEPS["reset"], at(rows={"n1": BAD, "n2": BAD}), None, id="all have failed"),
         pytest.param(STEPS["verify_local"], at(check_mode=True), None, id="check mode waits for nothing"),
         pytest.param(STEPS["verify_local"], at(), {**VERIFYING, "nodes": ["n1", "n2"]}, id="verify"),
@@ -58,12 +53,7 @@ WRITTEN = {"rows": {"n1": row(), "n2": BAD}, "written": ["n1", "n2"]}
             id="restore",
         ),
         pytest.param(STEPS["restore_all"], at(moving=MOVING), None, id="nothing was removed yet"),
-        pytest.param(
-            STEPS["restore_all"],
-            at(moving=MOVING, attempted=True),
-            {"sources": MOVING, "delivery": "native"},
-            id="restore all",
-        ),
+        (STEPS["restore_all"], at(moving=MOVING, attempted=True), {"sources": MOVING, "delivery": "native"}),
         pytest.param(
             STEPS["assign_native"],
             at(moving=MOVING),
@@ -82,12 +72,7 @@ WRITTEN = {"rows": {"n1": row(), "n2": BAD}, "written": ["n1", "n2"]}
             {"nodes": ["n1"], "state": "absent", "delivery": "checkpoint", "lease": LEASE},
             id="drop the annotation",
         ),
-        pytest.param(
-            STEPS["verify_native"],
-            at(**WRITTEN),
-            {**VERIFYING, "nodes": ["n1"], "delivery": "native"},
-            id="verify native",
-        ),
+        (STEPS["verify_native"], at(**WRITTEN), {**VERIFYING, "nodes": ["n1"], "delivery": "native"}),
     ],
 )
 def test_what_a_step_calls(step: Step, given: Any, options: dict[str, Any] | None) -> None:

@@ -47,12 +47,7 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
             {"sources": {"n1": place("a")}, "rollout": "r1", "undo": False, "lease": LEASE},
             id="a failed node is left out",
         ),
-        pytest.param(
-            STEPS["assign"],
-            at({"undoes": "", "lease": {}}),
-            {"sources": SOURCES, "rollout": "r1", "undo": True},
-            id="undo",
-        ),
+        (STEPS["assign"], at({"undoes": "", "lease": {}}), {"sources": SOURCES, "rollout": "r1", "undo": True}),
         pytest.param(STEPS["rehearse"], at(), {"sources": SOURCES, "transport": "ssh"}, id="rehearse"),
         pytest.param(STEPS["verify"], at(check_mode=True), None, id="check mode waits for nothing"),
         pytest.param(STEPS["verify"], at(), {**WAITING, "sources": SOURCES}, id="what is expected"),
@@ -118,12 +113,7 @@ DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state"
             id="revert",
         ),
         pytest.param(STEPS["uncordon"], at({"drain": ["n1"]}), None, id="no drain was tried"),
-        pytest.param(
-            STEPS["uncordon"],
-            at({"drain": ["n1"]}, drained=True),
-            {"state": "restored", "nodes": ["n1"]},
-            id="uncordon",
-        ),
+        (STEPS["uncordon"], at({"drain": ["n1"]}, drained=True), {"state": "restored", "nodes": ["n1"]}),
     ],
 )
 def test_what_a_step_calls(step: Step, given: Any, options: dict[str, Any] | None) -> None:

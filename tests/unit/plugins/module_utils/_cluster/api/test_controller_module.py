@@ -143,13 +143,6 @@ def test_secrets_are_in_no_output(run: Run) -> None:
     assert not [secret for secret in ("hunter2", "swordfish", "xyzzy-plugh") if secret in text]
 
 
-def test_nodes_failed_names_every_node() -> None:
-    error = NodesFailed("assigning", {"n1": "why one", "n2": "why two"}, {"nodes": {}})
-    assert str(error) == error.message == "assigning: 2 nodes failed.\nn1: why one\nn2: why two"
-    assert (error.failures, error.result) == ({"n1": "why one", "n2": "why two"}, {"nodes": {}})
-    assert NodesFailed("assigning", {"n1": "why"}).message.startswith("assigning: 1 node failed.")
-
-
 def test_results_are_not_shared() -> None:
     ClusterError("one").result["key"] = 1
     assert ClusterError("two").result == {}

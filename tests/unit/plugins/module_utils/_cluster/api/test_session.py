@@ -264,21 +264,8 @@ def test_untrusted_certificate_is_not_retried(clock: Clock, tmp_path: Path) -> N
     assert (api.sent, clock.slept) == (1, [])
 
 
-def test_unknown_host_is_not_retried(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
-    def resolve(*_args: t.Any, **_options: t.Any) -> t.NoReturn:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    api = session.Session({"host": "http://nowhere.invalid"})
-    with pytest.raises(ApiError) as caught:
-        api.request("GET", NODES)
-    assert (caught.value.transient, api.sent, clock.slept) == (False, 1, [])
-
-
 def test_server_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the Date of any answer, also a refusal, but not from that of a kubelet behind the API server's proxy. Only
-    a session without an answer asks for it.
-    """
+    """From the Date of any answer of the API server, not of a kubelet behind it. A session without one asks for it."""
     dates = iter(["Sun, 22 Nov 2026 15:00:00 GMT", "Sun, 22 Nov 2026 15:10:00 GMT", "Sun, 22 Nov 2026 17:00:00 GMT"])
     monkeypatch.setattr(Connection, "date_time_string", lambda _connection: next(dates))
     began = datetime.datetime(2026, 11, 22, 15, tzinfo=datetime.UTC).timestamp()

@@ -1,10 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ConfigMaps, the source of each node and the patch that writes it, Roles that let nodes read it.
-
-The patch never overwrites another writer's change.
-"""
+"""ConfigMaps, the source of each node and the patch that writes it, Roles that let nodes read it."""
 
 from __future__ import annotations
 
@@ -86,20 +83,6 @@ def test_sources_that_cannot_be_used(source: t.Any, words: str) -> None:
 def test_an_empty_list_of_nodes(state: str) -> None:
     with pytest.raises(ClusterError, match="nodes is an empty list"):
         wanted(state=state, nodes=[], source=place())
-
-
-def test_each_configmap_is_read_once() -> None:
-    with Calls(
-        Call("GET", f"{CONFIGMAPS}/config-a", configmap()),
-        Call("GET", f"{CONFIGMAPS}/config-b", ApiError(403, "forbidden")),
-    ) as session:
-        found = config_sources.find(session, [place(), reference(), place("config-b")])
-    assert found == {
-        "kube-system/config-a key kubelet": config_sources.FoundConfig(configmap(), None),
-        "kube-system/config-b key kubelet": config_sources.FoundConfig(
-            None, "the ConfigMap could not be read: forbidden"
-        ),
-    }
 
 
 def one(**fields: t.Any) -> nodes.Node:

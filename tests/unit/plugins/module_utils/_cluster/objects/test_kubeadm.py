@@ -209,18 +209,8 @@ def test_the_version_of_the_cluster_names_the_configmap(version: str, there: lis
 @pytest.mark.parametrize(
     ("calls", "texts"),
     [
-        (
-            [get(GONE, "kubeadm-config")],
-            [
-                "no ConfigMap kube-system/kubeadm-config",
-                "so kubeadm did not create it",
-                "kubelet_config_kubeadm to ignore",
-            ],
-        ),
-        (
-            [cluster(), get(GONE)],
-            [f"no ConfigMap kube-system/{NAME}", "kubeadm 1.20", "phase upload-config kubelet", "kubeadm to ignore"],
-        ),
+        ([get(GONE, "kubeadm-config")], ["no ConfigMap kube-system/kubeadm-config", "did not create it", "to ignore"]),
+        ([cluster(), get(GONE)], [f"kube-system/{NAME}", "kubeadm 1.20", "upload-config kubelet", "to ignore"]),
         (
             [cluster("v1.23.0"), get(GONE, "kubelet-config"), get(GONE, "kubelet-config-1.23")],
             ["kube-system/kubelet-config or kube-system/kubelet-config-1.23"],

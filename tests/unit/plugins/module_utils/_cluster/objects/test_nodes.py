@@ -19,32 +19,6 @@ def one(**fields: t.Any) -> nodes.Node:
     return nodes.trim(node(**fields))
 
 
-def test_trim() -> None:
-    trimmed = one(source=place(), config=status(reference(), error="some error"), unschedulable=True, ready="False")
-    assert trimmed == nodes.Node(
-        name="n1",
-        resource_version="1",
-        kubelet_version="v1.20.2",
-        native=nodes.SourceAndStatus(place(), status(reference(), error="some error")),
-        noted=nodes.SourceAndStatus(),
-        delivery="native",
-        ready="False",
-        ready_reason="KubeletReady: posting",
-        heartbeat="2026-01-01T00:00:00Z",
-        unschedulable=True,
-        previous=None,
-        cordoned=None,
-        capacity={},
-        labels={"kubernetes.io/hostname": "n1"},
-        taints=[],
-        addresses={},
-        os="",
-        arch="",
-    )
-    assert (trimmed.part("assigned"), trimmed.part("active")) == (reference(), None)
-    assert (trimmed.error, trimmed.minor) == ("some error", 20)
-
-
 def test_trim_a_node_that_has_said_nothing_yet() -> None:
     trimmed = nodes.trim({"metadata": {"name": "n1"}, "spec": None})
     found = (trimmed.source, trimmed.status, trimmed.ready, trimmed.ready_reason, trimmed.error, trimmed.minor)

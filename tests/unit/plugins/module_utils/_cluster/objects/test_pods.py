@@ -183,12 +183,6 @@ def test_deleted_pods(answer: str, names: list[str]) -> None:
     assert [row["name"] for row in found.values()] == names
 
 
-@pytest.mark.parametrize("status", [403, 410])
-def test_events_that_are_not_known(status: int) -> None:
-    with Calls(watch(ApiError(status, "no"))) as session:
-        assert pods.deleted_since(session, "n1", "77") == {}
-
-
 def test_nodes_whose_pods_cannot_be_listed() -> None:
     with (
         Calls(listed("n1", ApiError(403, "forbidden")), listed("n2", items(pod("a")))) as session,

@@ -104,14 +104,8 @@ BUDGETS = f"found {drain_steps.TWO_BUDGETS}"
         pytest.param(None, Answer(True), id="accepted"),
         pytest.param(ApiError(404, "gone"), Answer(False, "gone"), id="deleted"),
         pytest.param(ApiError(409, "other uid"), Answer(False, "other uid"), id="replaced"),
-        pytest.param(
-            ApiError(403, "ending", causes={"NamespaceTerminating": "x"}), Answer(False, "ending"), id="namespace"
-        ),
-        pytest.param(
-            ApiError(429, "no", "", 7.0, True, {"DisruptionBudget": "needs 1"}),
-            Answer(False, "needs 1", 7.0),
-            id="budget",
-        ),
+        pytest.param(ApiError(403, "end", causes={"NamespaceTerminating": "x"}), Answer(False, "end"), id="namespace"),
+        (ApiError(429, "no", "", 7.0, True, {"DisruptionBudget": "needs 1"}), Answer(False, "needs 1", 7.0)),
         pytest.param(ApiError(0, "cut", transient=True), Answer(False, "cut", 0.0, True), id="no answer"),
         pytest.param(ApiError(504, "late", transient=True), Answer(False, "late", 0.0, True), id="timeout"),
         pytest.param(ApiError(500, BUDGETS, transient=True), Answer(False, BUDGETS, None), id="two budgets"),

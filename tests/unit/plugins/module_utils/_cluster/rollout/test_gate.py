@@ -15,17 +15,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
 from tests.sim.api.direct import Clock, Direct
-from tests.support.api import gating
 from tests.support.api.calls import CONFIGMAPS, NODES
 from tests.support.api.gating import GROUP, LEASE, Node, group, refused, run
 from tests.support.api.objects import node, place, pod, reference, status
 
 MASTER = {"node-role.kubernetes.io/control-plane": ""}
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return gating.simulated_time(monkeypatch)
 
 
 def test_a_batch_that_may_begin(clock: Clock) -> None:
@@ -268,10 +262,7 @@ def test_the_rest_of_the_control_plane_must_be_ready(clock: Clock, unready: str)
     """Also those of other groups; waited for with the same time. One more LIST."""
     api = plane(unready)
     error = refused(api, "m1", group_nodes=["m1"], timeout=4)
-    assert (
-        f"kube-system/{unready} on {unready[-2:]} is not Ready (Running): the control-plane node m1 waits for it."
-        in error.message
-    )
+    assert f"{unready} on {unready[-2:]} is not Ready (Running): the control-plane node m1 waits" in error.message
     assert clock.slept == [2.0, 2.0]
     api.pods[unready]["status"]["conditions"][1]["status"] = "True"
     api.asked.clear()

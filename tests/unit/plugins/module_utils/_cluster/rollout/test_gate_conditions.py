@@ -18,12 +18,8 @@ from tests.support.api.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
 from tests.support.api.gating import GROUP, Node, group, refused, run
 from tests.support.api.objects import items, live, node, place, pod, status
 
+pytestmark = pytest.mark.usefixtures("clock")
 TRIO = ["n1", "n2", "n3"]
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return gating.simulated_time(monkeypatch)
 
 
 OPTIONS: dict[str, t.Any] = {"nodes": ["n1", "n2", "n3"], "label_selectors": None, "skip": True, "unready": False}
@@ -208,11 +204,6 @@ NOT_PAUSED = [None, {}, {"reason": "why"}, *({"paused": value} for value in ("",
 )
 def test_what_pauses(data: dict[str, str] | None, paused: bool) -> None:
     assert bool(read(data)) is paused
-
-
-def test_no_such_configmap() -> None:
-    with Calls(Call("GET", f"{CONFIGMAPS}/p", ApiError(404, "not found"))) as session:
-        assert pause.read_pause(t.cast("t.Any", session), "kube-system", "p") is None
 
 
 def test_since_when_and_by_whom_is_that_of_the_key() -> None:

@@ -11,15 +11,9 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import pause
 from tests.sim.api.direct import Clock, Direct
-from tests.support.api import gating
 from tests.support.api.calls import NODES
 from tests.support.api.gating import group, refused, run
 from tests.support.api.objects import configmap, node
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return gating.simulated_time(monkeypatch)
 
 
 def paused(**data: str) -> dict[str, t.Any]:
@@ -46,10 +40,7 @@ def test_a_pause(clock: Clock) -> None:
     api.configmaps["livenodes-kubelet-rollout"]["metadata"]["managedFields"] = [
         {"manager": "kubectl-edit", "time": "2026-01-02T00:00:00Z", "fieldsV1": {"f:data": {"f:paused": {}}}}
     ]
-    assert (
-        "rollouts are paused since 2026-01-02T00:00:00Z by kubectl-edit, no reason given (key paused"
-        in refused(api, "n1").message
-    )
+    assert "since 2026-01-02T00:00:00Z by kubectl-edit, no reason given (key paused" in refused(api, "n1").message
 
 
 @pytest.mark.parametrize(

@@ -71,32 +71,13 @@ def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) ->
 
 
 @pytest.mark.parametrize(
-    "found",
-    [
-        node("n1", place("bad"), status(reference("bad"), reference("good"), reference("good"), INVALID)),
-        node(
-            "n1",
-            marked=reference("bad"),
-            reported={**status(reference("bad"), reference("good"), error=WORDS), "started": "2025-01-01T00:00:00Z"},
-        ),
-    ],
-)
-def test_an_automatic_revert_keeps_the_evidence(clock: Clock, found: dict[str, t.Any]) -> None:
-    cluster = Direct(found, live={"n1": live(maxPods=110)})
-    delivery = "native" if "configSource" in found["spec"] else "checkpoint"
-    result = go(cluster, n1=row(reference("good"), delivery, reference("bad")))
-    assert (result["nodes"]["n1"]["state"], result["changed"]) == ("reverted", False)
-    # What the kubelet or its guard reported stays with the row.
-    assert result["nodes"]["n1"]["error"] == (WORDS if delivery == "checkpoint" else INVALID)
-
-
-@pytest.mark.parametrize(
     ("delivery", "changed", "assigned", "error", "state"),
     [
         # Its preflight refused the source: only the annotation was written, and is as before.
         ("checkpoint", True, "good", "", "refused"),
         ("dropin", True, "good", "", "refused"),
         ("checkpoint", True, "bad", WORDS, "reverted"),
+        ("native", True, "bad", INVALID, "reverted"),
         # The guard has reverted the trial and forgotten its source.
         ("checkpoint", True, "good", WORDS, "reverted"),
         # A kubelet may have seen what its Node named.
@@ -108,17 +89,21 @@ def test_an_automatic_revert_keeps_the_evidence(clock: Clock, found: dict[str, t
 def test_only_a_node_that_was_changed_is_reverted(
     clock: Clock, delivery: str, changed: bool, assigned: str, error: str, state: str
 ) -> None:
-    found = status(reference(assigned), reference("good"), error=error)
-    reported = {**found, "started": "2025-01-01T00:00:00Z"}
+    seen = status(reference(assigned), reference("good"), error=error)
+    reported = {**seen, "started": "2025-01-01T00:00:00Z"}
     source = reference("bad") if changed else reference("good")
     made = (
-        node("n1", {key: source[key] for key in place()}, found)
+        node("n1", {key: source[key] for key in place()}, seen)
         if delivery == "native"
         else node("n1", marked=source, delivery=delivery, reported=reported, version="v1.36.2")
     )
     cluster = Direct(made, live={"n1": live(maxPods=110)})
     result = go(cluster, n1={**row(reference("good"), delivery, reference("bad")), "changed": changed})
-    assert (result["nodes"]["n1"]["state"], result["nodes"]["n1"]["ok"]) == (state, True), result
+    found = result["nodes"]["n1"]
+    # What the kubelet or its guard has reported stays with the row.
+    assert (found["state"], found["ok"], found["error"]) == (state, True, error), result
+    # What is reverted already is not written again.
+    assert result["changed"] is False or not (error and assigned == "bad"), result
     assert [result["summary"][key] for key in ("reverted", "refused")] == [state == "reverted", state == "refused"]
 
 
@@ -245,12 +230,6 @@ def test_no_api_server_at_the_start(clock: Clock) -> None:
     with pytest.raises(NodesFailed, match=r"n1: not reverted: no answer. .* run again") as caught:
         go(cluster, n1=row(place("good")))
     assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
-
-
-def test_check_mode_waits_for_nothing(clock: Clock) -> None:
-    cluster = bad()
-    assert go(cluster, check_mode=True, n1=row(place("good")))["changed"]
-    assert clock.slept == []
 
 
 def test_rows_that_are_none() -> None:

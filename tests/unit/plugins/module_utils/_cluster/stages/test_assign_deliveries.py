@@ -33,9 +33,7 @@ from tests.support.api.objects import live, node, place, reference, status, text
 
 
 def test_each_node_by_what_it_is() -> None:
-    """Of three nodes without a config source one has a kubelet that follows it, two do not; the ConfigMap they share is
-    read once.
-    """
+    """One of three nodes without a source follows its Node, two do not; the ConfigMap they share is read once."""
     calls = (
         listed(node("n1", config=LISTENS), node("n2", version="v1.31.1"), node("n3", config=LISTENS, reported={})),
         get(),
@@ -79,11 +77,7 @@ def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
             "runs a checkpoint of kube-system/other .* with the playbook migrate",
         ),
         (node("n1", version="v1.29.3"), "dropin", "v1.29.3 does not read drop-ins .kubelets from 1.30 on do"),
-        (
-            node("n1", marked=reference("other"), version="v1.36.2"),
-            "dropin",
-            "runs a checkpoint of kube-system/other .* migrate",
-        ),
+        (node("n1", marked=reference("other"), version="v1.36.2"), "dropin", "runs a checkpoint of .* migrate"),
         (
             node("n1", marked=reference("other"), delivery="dropin", version="v1.36.2"),
             "checkpoint",
@@ -292,9 +286,7 @@ def found(noted: dict[str, t.Any] | None, config: dict[str, t.Any], source: t.An
         pytest.param(RAN, RUNS, {**NOW, "rollout": LATER}, id="after one without a name"),
         pytest.param({**RAN, "rollout": LATER}, RUNS, None, id="the same again"),
         pytest.param({"rollout": LATER}, RUNS, None, id="the same again, from its own file"),
-        pytest.param(
-            {**RAN, "rollout": LATER, "undone": True}, RUNS, {**RAN, "rollout": LATER}, id="undone, and again"
-        ),
+        pytest.param({**RAN, "rollout": LATER, "undone": True}, RUNS, {**RAN, "rollout": LATER}, id="undone, again"),
         pytest.param(
             {**RAN, "rollout": EARLIER},
             FAILED,

@@ -382,15 +382,6 @@ def test_it_is_planned_again_and_an_assignment_records_the_new_machine(now: dict
     assert assigned(api)["changed"] is False
 
 
-def test_a_first_assignment_records_the_machine() -> None:
-    fresh = installed()
-    del fresh["metadata"]["annotations"]
-    api = reinstalled(fresh)
-    assert assigned(api)["changed"] is True
-    noted = json.loads(api.nodes["n1"]["metadata"]["annotations"][annotation.SOURCE])
-    assert noted == {"configMap": A, **BEFORE}
-
-
 @pytest.mark.parametrize("given", [None, {"n1": config_sources.Wanted(place("config-a"))}])
 @pytest.mark.fault(case=52)
 def test_a_verification_and_drift_name_the_cause(given: t.Any) -> None:

@@ -1,9 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stage soak, on a cluster in memory that changes in simulated time. A kubelet restarts, the clock of its node is set,
-and both.
-"""
+"""Stage soak, on a cluster in memory in simulated time: kubelets restart, and clocks of nodes are set."""
 
 from __future__ import annotations
 
@@ -213,13 +211,6 @@ def test_an_outage_of_the_api_server_until_the_end(clock: Clock) -> None:
     )
     assert (state(failed), state(failed, "n2")) == ("pending", "reassigned")
     assert clock.now == pytest.approx(1120, abs=6)
-
-
-def test_no_api_server_at_the_start(clock: Clock) -> None:
-    api = cluster(clock, done("n1"), done("n2"))
-    api.answers["*"] = AWAY
-    failed = fail(api)
-    assert set(failed.failures) == {"n1", "n2"} and "not soaked: no usable answer" in failed.failures["n1"]
 
 
 def test_permission_lost(clock: Clock) -> None:

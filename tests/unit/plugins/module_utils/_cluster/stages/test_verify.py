@@ -187,13 +187,7 @@ def test_live_configuration_that_is_readable_later(clock: Clock) -> None:
     ("content", "answer", "words", "state", "waited"),
     [
         # The message does not claim that the kubelet did not restart.
-        (
-            None,
-            REFUSED,
-            "is active, but its kubelet does not answer the API server (connection refused)",
-            "not_ready",
-            60,
-        ),
+        (None, REFUSED, "its kubelet does not answer the API server (connection refused)", "not_ready", 60),
         (None, ApiError(403, "forbidden"), "grant the verb get on nodes/proxy", "differs", 0),
         ("maxPods: 50", LIVE, "compared with the live one: key kubelet: apiVersion is missing", "differs", 0),
         ("", LIVE, "compared with the live one: there is no such ConfigMap", "differs", 0),
@@ -204,7 +198,7 @@ def test_live_configuration_that_cannot_be_compared(
 ) -> None:
     """Waiting helps only against a kubelet that does not answer."""
     api = cluster(done(), content=content)
-    api.renewed = {"n1": heartbeat(1)}
+    api.renewed = {"n1": heartbeat(-59)}
     api.live["n1"] = answer
     if content == "":
         api.nodes["n1"] = switched()

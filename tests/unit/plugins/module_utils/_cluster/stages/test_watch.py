@@ -237,12 +237,7 @@ NO_FLAG = {"path": "staticPodURLHeader", "live": None, "expected": {}, "flags": 
         ),
         ([NO_FLAG], 20, "native", "The cause is unknown, since no flag sets it: see the kubelet's log"),
         ([NO_FLAG], 33, "checkpoint", "whether a drop-in in --config-dir overrides it: the playbook"),
-        (
-            [NEW, MAX_PODS],
-            20,
-            "native",
-            "Kubelet 1.20 does not have memorySwap.swapBehavior: remove the field. The playbook drift names",
-        ),
+        ([NEW, MAX_PODS], 20, "native", "Kubelet 1.20 does not have memorySwap.swapBehavior: remove the field"),
         ([NEW], 0, "native", "The cause is unknown"),
     ],
 )
