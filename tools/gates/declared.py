@@ -360,7 +360,7 @@ def e2e_node_modern(long: bool) -> list[str]:
     Long: all of e2e_node.
     """
     # What another kubelet could answer differently, in a few minutes.
-    few = files("e2e_node", "checkpoint_role config_check last_words notify_unit preflight seed")
+    few = files("e2e_node", "checkpoint_role config_check last_words notify_unit seed")
     return NODE if long else [*few, *NOT_LONG]
 
 
