@@ -14,8 +14,8 @@ import typing as t
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Started
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.installed import Binary
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError

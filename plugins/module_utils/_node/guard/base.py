@@ -15,6 +15,7 @@ from ..records import json_file
 from ..records.json_file import MemoryFile
 from ..report import status_annotation, textfile
 from ..report.status_annotation import Outbox
+from ..store import installed
 from ..store.local import DEFAULT_KEY
 from ..store.meta import Source
 from ..store.store import Store
@@ -24,7 +25,7 @@ from ..system import command, files, health
 from ..system.files import StoreError
 from ..system.lock import locked
 from ..unit import ordered_stop
-from . import known_binary, observe
+from . import observe
 
 _LOCK_SECONDS = 5.0
 STARTED = f"{ordered_stop.FOLDER}/started"
@@ -285,7 +286,7 @@ def queue_again(store: Store, reason: str) -> None:
 
 def _reported_error(store: Store) -> str:
     """Return the error that the guard has reported without a trial, empty for none."""
-    binary = known_binary.record_of(store.folder, store.fs).read()
+    binary = installed.binary_record(store.folder, store.fs).read()
     if binary is not None and binary.reported:
         return binary.reported
     if ProgressFile(store.config_dir, store.fs).read().reported == CRASHED:

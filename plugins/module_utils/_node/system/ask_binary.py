@@ -20,8 +20,8 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import binary_facts, fields, shadow
 from ..._config.fields.binary_facts import ABSENT, GATES, BinaryFacts
-from ..guard.known_binary import identity
 from ..records.json_file import RecordFile
+from ..store.installed import identity
 from . import binary, command, files
 
 _CACHE = "/run/livenodes-kubelet-binaries"

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records, Started, error_of
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import (
-    Binary,
-    identity,
-    record_of,
-)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox, Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.installed import (
+    Binary,
+    binary_record,
+    identity,
+)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept, KeptFiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError, StoreError
@@ -163,7 +163,7 @@ def whole(node: Node, tmp_path: Path) -> Node:
     node.later()
     node.guard().records.queue({"reason": "on trial"}, "an Event", False, 1.0)
     KeptFiles(node.store.config_dir).write(Kept(str(tmp_path), "b1", {}))
-    record_of(node.store.folder).write(Binary("/k", 1, 2, 3, "v1.28.7"))
+    binary_record(node.store.folder).write(Binary("/k", 1, 2, 3, "v1.28.7"))
     found = [path for path in Path(node.store.folder).rglob("*") if path.is_file()]
     assert sorted(str(path.relative_to(node.store.config_dir)) for path in found) == FILES
     return node

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import CRASHED, Records
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary, record_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.installed import Binary, binary_record
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
@@ -162,7 +162,7 @@ def test_an_error_that_the_guard_has_reported_is_reported_again(
     monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
     monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
     ProgressFile(node.store.config_dir).write(progress)
-    record_of(node.store.folder).write(Binary("/usr/bin/kubelet", 1, 2, 3, reported=binary))
+    binary_record(node.store.folder).write(Binary("/usr/bin/kubelet", 1, 2, 3, reported=binary))
     assign(node, "a")
     queued = Outbox(node.store.config_dir).report()
     assert queued and error in queued.status["error"]
