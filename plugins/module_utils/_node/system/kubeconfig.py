@@ -41,6 +41,10 @@ _VALIDITY = re.compile(rb"\x30[\x1e\x20\x22](?:\x17\x0d\d{12}Z|\x18\x0f\d{14}Z)(
 _CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
 
 
+class PluginError(Exception):
+    """The plugin of a kubeconfig did not return credentials; the text names it and the cause."""
+
+
 class Kubeconfig(ApiServer):
     """The current context of a kubeconfig, with the rotated certificate in `cert_dir`. `override`: the name that a
     kubelet gives its Node where no certificate has one, empty for the host's. `environ`: the environment of the
@@ -80,17 +84,15 @@ class Kubeconfig(ApiServer):
         super().__init__(path, server, cluster, timeout)
 
     def identities(self) -> list[Identity]:
-        """Return what to identify with, first choice first. Raises ApiError."""
+        """Return what a kubelet would identify with, its first choice first; never empty. Raises ApiError."""
         if self._by_plugin:
             return self._by_plugin
         try:
-            found = credentials_of(
-                self.user, os.path.dirname(self.path), self.cert_dir, self.cluster, self.timeout, self.environ
-            )
-            if self.user.get("exec"):
-                # A plugin may take seconds. The few requests of one process need it once.
-                self._by_plugin = found
-            return found
+            if not self.user.get("exec"):
+                return self._own_identities()
+            # A plugin may take seconds. The few requests of one process need it once.
+            self._by_plugin = [self._run_plugin(self.user["exec"])]
+            return self._by_plugin
         except (OSError, ValueError, KeyError, TypeError, PluginError) as error:
             raise ApiError(f"{self.path}: {error}") from error
 
@@ -122,6 +124,70 @@ class Kubeconfig(ApiServer):
     def _certified(self) -> str:
         name = subject(self.identities()[0].pem)
         return name[len(_NODE_USER) :] if name.startswith(_NODE_USER) else ""
+
+    def _own_identities(self) -> list[Identity]:
+        """Return those of the kubeconfig itself and of the certificate folder. Raises OSError, ValueError, KeyError."""
+        token = str(self.user.get("token") or "")
+        if self.user.get("tokenFile"):
+            token = files.text(self._beside(self.user["tokenFile"])).strip()
+        own = self._own_pair()
+        if not own:
+            return [Identity("", token)]
+        found = [Identity(own, token)]
+        current = os.path.join(self.cert_dir, CURRENT)
+        if os.path.exists(current):
+            found.append(Identity(files.text(current), token))
+        now = time.time()
+        return sorted(found, key=lambda identity: (not_after(identity.pem) or now) < now)
+
+    def _own_pair(self) -> str:
+        """Return certificate and key of the user as PEM text, empty when it has none."""
+        if not self.user.get("client-certificate-data") and not self.user.get("client-certificate"):
+            return ""
+        # One file may hold both.
+        parts = dict.fromkeys([self._part("client-certificate"), self._part("client-key")])
+        return "\n".join(parts)
+
+    def _part(self, name: str) -> str:
+        """Return a text that the user holds or names the file of. As client-go: the text comes first."""
+        if self.user.get(f"{name}-data"):
+            return base64.b64decode(self.user[f"{name}-data"]).decode()
+        return files.text(self._beside(self.user[name]))
+
+    def _beside(self, path: str) -> str:
+        """Return the path of a file: a relative one starts beside the kubeconfig."""
+        return os.path.join(os.path.dirname(self.path), path)
+
+    def _run_plugin(self, plugin: Mapping[str, Any]) -> Identity:
+        """Run a plugin (client.authentication.k8s.io ExecCredential) and return its credentials. Raises PluginError."""
+        environ = {**os.environ, "PATH": _PATH, **self.environ}
+        name = str(plugin["command"])
+        # As client-go: a name with a slash is relative to the kubeconfig, any other one is looked up.
+        path = self._beside(name) if "/" in name else shutil.which(name, path=environ["PATH"])
+        if not path:
+            raise PluginError(f"its plugin {name} is not installed in {environ['PATH']}")
+        spec: dict[str, Any] = {"interactive": False}
+        if plugin.get("provideClusterInfo"):
+            spec["cluster"] = dict(self.cluster)
+        asked = {"apiVersion": plugin.get("apiVersion"), "kind": "ExecCredential", "spec": spec}
+        given = {item["name"]: str(item["value"]) for item in plugin.get("env") or []}
+        try:
+            done = subprocess.run(  # pylint: disable=ansible-bad-function  # the guard is not a module
+                [path, *map(str, plugin.get("args") or [])],
+                check=False,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=self.timeout,
+                env={**environ, **given, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
+            )
+        except subprocess.TimeoutExpired:
+            raise PluginError(f"its plugin {name} timed out after {self.timeout:g} s") from None
+        except OSError as error:
+            raise PluginError(f"its plugin {name} cannot run: {error.strerror}") from error
+        if done.returncode:
+            reason = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
+            raise PluginError(f"its plugin {name} ended with exit status {done.returncode}: {reason or 'no message'}")
+        return _credential(done.stdout, name)
 
 
 def proxy_of(environ: Mapping[str, str], host: str, port: int) -> str:
@@ -168,88 +234,6 @@ def _entry(document: Mapping[str, Any], kind: str, name: str) -> Mapping[str, An
         if item["name"] == name:
             return item  # type: ignore[no-any-return]
     raise KeyError(f"{kind}: {name}")
-
-
-class PluginError(Exception):
-    """The plugin of a kubeconfig did not return credentials; the text names it and the cause."""
-
-
-def credentials_of(
-    user: Mapping[str, Any],
-    folder: str,
-    cert_dir: str,
-    cluster: Mapping[str, Any],
-    timeout: float,
-    environ: Mapping[str, str],
-) -> list[Identity]:
-    """Return the identities of a kubeconfig's user, the one that a kubelet would use first; never empty.
-
-    `folder`: where relative paths start. `timeout`: of a plugin. `environ`: of the kubelet, as far as it is known.
-    Raises PluginError, OSError, ValueError, KeyError.
-    """
-    if user.get("exec"):
-        return [_by_plugin(user["exec"], folder, cluster, timeout, {**os.environ, "PATH": _PATH, **environ})]
-    token = str(user.get("token") or "")
-    if user.get("tokenFile"):
-        token = files.text(os.path.join(folder, user["tokenFile"])).strip()
-    own = _own_pair(user, folder)
-    if not own:
-        return [Identity("", token)]
-    found = [Identity(own, token)]
-    current = os.path.join(cert_dir, CURRENT)
-    if os.path.exists(current):
-        found.append(Identity(files.text(current), token))
-    now = time.time()
-    return sorted(found, key=lambda identity: (not_after(identity.pem) or now) < now)
-
-
-def _own_pair(user: Mapping[str, Any], folder: str) -> str:
-    """Return certificate and key of a kubeconfig's user as PEM text, empty when it has none."""
-    if not user.get("client-certificate-data") and not user.get("client-certificate"):
-        return ""
-    # One file may hold both.
-    parts = dict.fromkeys(_part(user, name, folder) for name in ("client-certificate", "client-key"))
-    return "\n".join(parts)
-
-
-def _part(user: Mapping[str, Any], name: str, folder: str) -> str:
-    """Return a text that a kubeconfig's user holds or names the file of. As client-go: the text comes first."""
-    if user.get(f"{name}-data"):
-        return base64.b64decode(user[f"{name}-data"]).decode()
-    return files.text(os.path.join(folder, user[name]))
-
-
-def _by_plugin(
-    plugin: Mapping[str, Any], folder: str, cluster: Mapping[str, Any], timeout: float, environ: Mapping[str, str]
-) -> Identity:
-    """Run a plugin (client.authentication.k8s.io ExecCredential) and return its credentials. Raises PluginError."""
-    name = str(plugin["command"])
-    # As client-go: a name with a slash is relative to the kubeconfig, any other one is looked up.
-    path = os.path.join(folder, name) if "/" in name else shutil.which(name, path=environ["PATH"])
-    if not path:
-        raise PluginError(f"its plugin {name} is not installed in {environ['PATH']}")
-    spec: dict[str, Any] = {"interactive": False}
-    if plugin.get("provideClusterInfo"):
-        spec["cluster"] = dict(cluster)
-    asked = {"apiVersion": plugin.get("apiVersion"), "kind": "ExecCredential", "spec": spec}
-    given = {item["name"]: str(item["value"]) for item in plugin.get("env") or []}
-    try:
-        done = subprocess.run(  # pylint: disable=ansible-bad-function  # the guard is not a module
-            [path, *map(str, plugin.get("args") or [])],
-            check=False,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            env={**environ, **given, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
-        )
-    except subprocess.TimeoutExpired:
-        raise PluginError(f"its plugin {name} timed out after {timeout:g} s") from None
-    except OSError as error:
-        raise PluginError(f"its plugin {name} cannot run: {error.strerror}") from error
-    if done.returncode:
-        reason = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
-        raise PluginError(f"its plugin {name} ended with exit status {done.returncode}: {reason or 'no message'}")
-    return _credential(done.stdout, name)
 
 
 def _credential(output: bytes, name: str) -> Identity:
