@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Iterable, Mapping, NamedTuple, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import compare, fields, merged_dropins
 from ..._config.values import paths
@@ -57,9 +58,19 @@ class Seen(NamedTuple):
         """Return the drop-ins that the kubelet merges after ours."""
         return {path: self.others[path] for path in dropin_folder.after_ours(self.folder.path, list(self.others))}
 
-    def beneath(self) -> binary.BaseFiles:
-        """Return the texts that the kubelet's binary reads besides ours. Raises OSError."""
-        return dropin_folder.beneath(self.words, self.folder.path, self.root)
+    def check(
+        self, text: str, program: str, minor: Callable[[], int | None], run: command.Run, beside: ThreadPoolExecutor
+    ) -> binary.Verdict:
+        """Return the verdict of the kubelet's binary on a drop-in in our place. It names no unknown field of one, so it
+        is also asked, at the same time, about this text alone.
+        """
+        try:
+            beneath = dropin_folder.beneath(self.words, self.folder.path, self.root)
+        except OSError as error:
+            return binary.Verdict(binary.NOT_CHECKED, [str(error)], [])
+        alone = beside.submit(lambda: binary.check(text, self.words, program, minor, run))
+        found = binary.check(text, self.words, program, minor, run, beneath=beneath)
+        return found._replace(unknown_fields=config_summary.unknown(alone.result().unknown_fields, text, minor()))
 
     def own(self) -> list[dict[str, Any]]:
         """Return the node's own layers as the module returns them: the config file first, secrets masked."""

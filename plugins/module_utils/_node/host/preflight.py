@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..._config import delivery
 from ..._config.fields import merged_dropins, shadow
@@ -355,13 +355,16 @@ def _ask(text: str | None, node: _Node) -> Answers:
             return minor_of(version.result())
 
         if node.seen and text is not None:
-            check = _check_layer(text, node, node.seen, minor, beside)._asdict()
+            check = node.seen.check(text, node.program, minor, node.unit.run, beside)
         elif node.seen and health.flag(argv, "config-dir"):
             # Without our fields the other drop-ins are still there.
-            check = _check_layer(OVERRIDE.decode(), node, node.seen, minor, beside)._asdict()
+            check = node.seen.check(OVERRIDE.decode(), node.program, minor, node.unit.run, beside)
         elif wanted is not None:
-            check = binary.check(wanted, argv, node.program, minor, node.unit.run)._asdict()
-        return Answers(check, version.result(), way.result(), own_unreadable)
+            check = binary.check(wanted, argv, node.program, minor, node.unit.run)
+        answers = Answers(None, version.result(), way.result(), own_unreadable)
+    if check:
+        answers = answers._replace(check=check._asdict())
+    return answers
 
 
 def _unasked(node: _Node) -> str:
@@ -371,20 +374,6 @@ def _unasked(node: _Node) -> str:
 
 def _version(node: _Node) -> str | None:
     return binary.version(node.program, node.unit.run) if node.program else None
-
-
-def _check_layer(
-    text: str, node: _Node, seen: Seen, minor: Callable[[], int | None], beside: ThreadPoolExecutor
-) -> binary.Verdict:
-    """Return the verdict on a drop-in. The kubelet names no unknown field of one: it is also asked about it alone."""
-    argv, program, run = seen.words, node.program, node.unit.run
-    try:
-        beneath = seen.beneath()
-    except OSError as error:
-        return binary.Verdict(binary.NOT_CHECKED, [str(error)], [])
-    alone = beside.submit(lambda: binary.check(text, argv, program, minor, run))
-    found = binary.check(text, argv, program, minor, run, beneath=beneath)
-    return found._replace(unknown_fields=config_summary.unknown(alone.result().unknown_fields, text, minor()))
 
 
 def _program(argv: Sequence[str], unit: Unit) -> str:
