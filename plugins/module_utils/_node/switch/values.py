@@ -25,23 +25,12 @@ from ..store.store_reader import quietly, wrong
 from ..store.trial import Moment, Trial
 from ..system.files import StoreError
 
+_STATES = [
+    *("staged", "assigned", "restarted", "confirmed", "rolled_back", "reset", "removed"),
+    *("updated", "followed", "unfollowed"),
+]
 SPEC: dict[str, t.Any] = {
-    "state": {
-        "type": "str",
-        "choices": [
-            "staged",
-            "assigned",
-            "restarted",
-            "confirmed",
-            "rolled_back",
-            "reset",
-            "removed",
-            "updated",
-            "followed",
-            "unfollowed",
-        ],
-        "default": "assigned",
-    },
+    "state": {"type": "str", "choices": _STATES, "default": "assigned"},
     "node": {"type": "str", "default": ""},
     "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
     "allow_pending_edits": {"type": "bool", "default": False},
