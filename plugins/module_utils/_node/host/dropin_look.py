@@ -2,15 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The configuration on the node's disk: what delivery `dropin` builds on (the node's own config file, its drop-in
-folder, what is in it), what the kubelet would read now, and whether that changed since its start or its staging.
+folder, what is in it), what the kubelet would read now, whether that changed since its start or its staging, and whose
+the files are.
 """
 
 from __future__ import annotations
 
 import contextlib
+import grp
 import os
+import pwd
+import stat
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import compare, fields, merged_dropins
 from ..._config.values import paths
@@ -25,6 +29,7 @@ from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import CHILD
 
 Config = Mapping[str, Any]
+CLIENT_CA = "authentication.x509.clientCAFile"
 
 
 class Seen(NamedTuple):
@@ -242,3 +247,38 @@ def _changed(ways: Sequence[str], root: str) -> float | None:
             if place == way or os.path.islink(files.below(root, place)):
                 moments.append(found.st_ctime)
     return max(moments, default=None)
+
+
+def owned(
+    unit_files: Sequence[str], argv: Sequence[str], config: Config, layers: Sequence[str], root: str = "/"
+) -> dict[str, list[dict[str, str]]]:
+    """Return owner and mode of the kubelet's files that are there, links resolved: those of its unit, its kubeconfig,
+    the CA of its clients, its config file and drop-ins (`layers`). `config`: what these set.
+    """
+    places = {
+        "unit": unit_files,
+        "kubeconfig": [health.flag(argv, "kubeconfig") or ""],
+        "client_ca": [health.flag(argv, "client-ca-file") or value_at(config, CLIENT_CA) or ""],
+        "config": layers,
+    }
+    return {kind: list(_owned(paths, root)) for kind, paths in places.items()}
+
+
+def _owned(paths: Sequence[Any], root: str) -> Iterator[dict[str, str]]:
+    for path in paths:
+        try:
+            # A relative path starts from a folder that is not known here.
+            found = os.stat(files.below(root, path)) if str(path).startswith("/") else None
+        except (OSError, ValueError):
+            continue
+        if found:
+            owner = f"{_name(pwd.getpwuid, found.st_uid)}:{_name(grp.getgrgid, found.st_gid)}"
+            yield {"path": path, "mode": f"{stat.S_IMODE(found.st_mode):04o}", "owner": owner}
+
+
+def _name(look_up: Callable[[int], Any], number: int) -> str:
+    """Return the name of a user or group, its number if it has none."""
+    try:
+        return str(look_up(number)[0])
+    except KeyError:
+        return str(number)

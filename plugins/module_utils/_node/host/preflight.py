@@ -20,7 +20,7 @@ from ..store.local import OVERRIDE
 from ..system import ask_binary, binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
-from . import dropin_look, host_checks, named_files, overridden, preflight_decisions
+from . import dropin_look, host_checks, overridden, preflight_decisions
 from .dropin_look import Config, Seen
 from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Answers, Findings, Terms, masked
 
@@ -138,7 +138,7 @@ def of_unit(unit: Unit, text: str | None, local: bool, with_disk: bool, terms: T
     if with_disk:
         result["disk"] = dropin_look.on_disk(node.now.argv, list(node.dropins), unit.name, root, run)
         layers = [node.path, *node.dropins]
-        result["files"] = named_files.owned(node.unit.files(), node.now.argv, judged.effective, layers, root)
+        result["files"] = dropin_look.owned(node.unit.files(), node.now.argv, judged.effective, layers, root)
     return result
 
 
@@ -258,8 +258,8 @@ def _against_node(declared: Config, node: _Node, minor: int | None, uses: overri
     reasons = [*by_flags.reasons, *by_dropins.reasons, *by_folder.reasons]
     if link:
         reasons.insert(0, f"{link}: this node has delivery dropin. Reset it before it gets delivery checkpoint")
-    reasons += named_files.missing(declared, terms.config_dir, terms.files, hidden, root)
-    reasons += named_files.missing_cgroups(declared, hidden, root)
+    reasons += host_checks.missing(declared, terms.config_dir, terms.files, hidden, root)
+    reasons += host_checks.missing_cgroups(declared, hidden, root)
     return Findings(reasons, [*by_flags.warnings, *by_dropins.warnings, *by_folder.warnings])
 
 
@@ -271,12 +271,12 @@ def _as_dropin(declared: Config, node: _Node, seen: Seen, minor: int | None, use
     hidden = overridden.hidden(seen.words, minor, seen.after())
     reasons = [*overridden.of_dropin(declared, seen, minor), *by_flags.reasons, *by_later.reasons]
     names = set(declared)
-    if names.intersection(named_files.TLS_PAIR):
-        names.update(named_files.TLS_PAIR)
+    if names.intersection(host_checks.TLS_PAIR):
+        names.update(host_checks.TLS_PAIR)
     given = {name: value for name, value in effective.items() if name in names}
-    reasons += named_files.missing(given, node.terms.config_dir, node.terms.files, hidden, seen.root)
-    if names.intersection(named_files.CGROUPS):
-        reasons += named_files.missing_cgroups(effective, hidden, seen.root)
+    reasons += host_checks.missing(given, node.terms.config_dir, node.terms.files, hidden, seen.root)
+    if names.intersection(host_checks.CGROUPS):
+        reasons += host_checks.missing_cgroups(effective, hidden, seen.root)
     reasons += _way_back(node, seen, minor)
     return Findings(reasons, [*by_flags.warnings, *by_later.warnings])
 
