@@ -157,7 +157,9 @@ def value_at(config: Config, path: str, absent: Any = None) -> Any:
     """Return the value of a configuration at a path (paths.py), `absent` where it has none."""
     value: Any = config
     for key in paths.parse(path):
-        value = value.get(key, absent) if isinstance(value, Mapping) else absent
+        if not isinstance(value, Mapping):
+            return absent
+        value = value.get(key, absent)
     return value
 
 
@@ -266,14 +268,15 @@ def owned(
 
 def _owned(paths: Sequence[Any], root: str) -> Iterator[dict[str, str]]:
     for path in paths:
-        try:
+        if not str(path).startswith("/"):
             # A relative path starts from a folder that is not known here.
-            found = os.stat(files.below(root, path)) if str(path).startswith("/") else None
+            continue
+        try:
+            found = os.stat(files.below(root, path))
         except (OSError, ValueError):
             continue
-        if found:
-            owner = f"{_name(pwd.getpwuid, found.st_uid)}:{_name(grp.getgrgid, found.st_gid)}"
-            yield {"path": path, "mode": f"{stat.S_IMODE(found.st_mode):04o}", "owner": owner}
+        owner = f"{_name(pwd.getpwuid, found.st_uid)}:{_name(grp.getgrgid, found.st_gid)}"
+        yield {"path": path, "mode": f"{stat.S_IMODE(found.st_mode):04o}", "owner": owner}
 
 
 def _name(look_up: Callable[[int], Any], number: int) -> str:

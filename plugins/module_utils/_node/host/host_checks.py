@@ -65,12 +65,10 @@ class _Runtime(NamedTuple):
 
 def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int | None = None) -> dict[str, Any]:
     """Return the host's settings for a kubelet of this minor (None: not known); None for what is not known."""
-    path = flag(argv, "resolv-conf")
-    if path is None:
-        path = config.get("resolvConf")
-    path = _DEFAULT_RESOLV_CONF if path is None else str(path)
+    path, exists = _resolv_conf(config, argv), None
     # With an empty resolvConf the kubelet uses no file. A relative path starts from a folder that is not known here.
-    exists = os.path.isfile(below(root, path)) if path.startswith("/") else None
+    if path.startswith("/"):
+        exists = os.path.isfile(below(root, path))
     return {
         "container_runtime": dict(runtime(config, argv, root, run, minor)._asdict()),
         "resolv_conf": {"path": path, "exists": exists},
@@ -79,6 +77,13 @@ def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int |
         "hostname_override": flag(argv, "hostname-override"),
         "state_files": state_files(kept_files.root_folder(argv), root),
     }
+
+
+def _resolv_conf(config: Config, argv: Sequence[str]) -> str:
+    for given in (flag(argv, "resolv-conf"), config.get("resolvConf")):
+        if given is not None:
+            return str(given)
+    return _DEFAULT_RESOLV_CONF
 
 
 def _uses_resolved(root: str, run: Run) -> bool:

@@ -110,7 +110,12 @@ def of_unit(unit: Unit, text: str | None, local: bool, with_disk: bool, terms: T
     """Return the same of a unit, which remembers what systemd answered."""
     root, run = unit.root, unit.run
     terms = terms._replace(config_dir=files.plain(terms.config_dir))
-    node = _node_of(unit, _purpose(text, local), terms, local)
+    purpose = LOOK
+    if text is not None:
+        purpose = SWITCH
+    elif local:
+        purpose = RESET
+    node = _node_of(unit, purpose, terms, local)
     answers = _ask(text, node)
     minor = minor_of(answers.version)
     kubelet = _kubelet(node, answers.version)
@@ -152,12 +157,6 @@ def commands(unit: Unit) -> tuple[Command, Command]:
         with contextlib.suppress(UnitError):
             upcoming = unit.next_command()
     return now, upcoming
-
-
-def _purpose(text: str | None, local: bool) -> str:
-    if text is not None:
-        return SWITCH
-    return RESET if local else LOOK
 
 
 def _node_of(unit: Unit, purpose: str, terms: Terms, local: bool) -> _Node:
@@ -223,14 +222,17 @@ def _known_names(node: _Node) -> dict[str, Any]:
 
 def _for_look(node: _Node, minor: int | None) -> _Judged:
     """Judge the config that the kubelet runs; for delivery `dropin` also whether the node can have it."""
-    against = Findings(overridden.of_node(node.seen, minor)) if node.seen else NOTHING
+    against = NOTHING
+    if node.seen:
+        against = Findings(overridden.of_node(node.seen, minor))
     return _Judged(node.with_dropins(node.config), node.unreadable, against)
 
 
 def _for_reset(node: _Node) -> _Judged:
     """Judge the config that the kubelet runs without this collection."""
-    effective = node.seen.effective({}) if node.seen else node.with_dropins(node.config)
-    return _Judged(effective, node.unreadable)
+    if node.seen:
+        return _Judged(node.seen.effective({}), node.unreadable)
+    return _Judged(node.with_dropins(node.config), node.unreadable)
 
 
 def _for_switch(
@@ -254,7 +256,9 @@ def _against_node(declared: Config, node: _Node, minor: int | None, uses: overri
     by_flags = overridden.by_flags(declared, node.config, argv, minor, uses)
     by_dropins = overridden.by_dropins(declared, node.config, node.dropins, shadow.shadows(argv, minor))
     hidden = overridden.hidden(argv, minor, node.dropins)
-    by_folder = overridden.by_folder(declared, node.config, minor, hidden) if node.folder else NOTHING
+    by_folder = NOTHING
+    if node.folder:
+        by_folder = overridden.by_folder(declared, node.config, minor, hidden)
     reasons = [*by_flags.reasons, *by_dropins.reasons, *by_folder.reasons]
     if link:
         reasons.insert(0, f"{link}: this node has delivery dropin. Reset it before it gets delivery checkpoint")
@@ -295,10 +299,14 @@ def _decided(
 ) -> preflight_decisions.Decisions:
     purpose, terms = node.purpose, node.terms
     edits = preflight_decisions.waiting(node.now.argv, node.upcoming.argv, terms.config_dir, node.unit.unread())
-    elsewhere = status_reporter.elsewhere(node.asking, terms.node) if terms.node else ""
+    elsewhere = ""
+    if terms.node:
+        elsewhere = status_reporter.elsewhere(node.asking, terms.node)
     kubelet, host = found["kubelet"], found["host"]
     decided = preflight_decisions.decide(purpose, terms, kubelet, host, problems, answers, edits, against, elsewhere)
-    return decided._replace(reads_store=_reads_link(node.seen, node)) if node.seen else decided
+    if node.seen:
+        decided = decided._replace(reads_store=_reads_link(node.seen, node))
+    return decided
 
 
 def _reads_link(seen: Seen, node: _Node) -> bool:

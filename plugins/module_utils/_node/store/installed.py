@@ -30,8 +30,10 @@ def settings(config_dir: str, fs: OS = DISK) -> dict[str, t.Any]:
         return {}
     if not isinstance(found, dict) or not isinstance(found.get("argv", []), list):
         return {}
-    texts = [*found.get("argv", []), *(found.get(name, "") for name in TEXTS)]
-    return found if all(isinstance(text, str) for text in texts) else {}
+    for text in (*found.get("argv", []), *(found.get(name, "") for name in TEXTS)):
+        if not isinstance(text, str):
+            return {}
+    return found
 
 
 def program(interpreter: str, config_dir: str) -> list[str]:

@@ -324,7 +324,9 @@ class StoreReader:
 
     def target(self, source: t.Mapping[str, str] | None) -> str:
         """Return the target of `active` for a source, relative to config_dir. Raises SourceError."""
-        return LOCAL_TARGET if source is None else os.path.relpath(self._checkpoints.path(source), self.config_dir)
+        if source is None:
+            return LOCAL_TARGET
+        return os.path.relpath(self._checkpoints.path(source), self.config_dir)
 
     def _meta(self, name: str) -> str:
         return os.path.join(self.meta, name)

@@ -211,15 +211,21 @@ def _excepts(entry: str, host: str, port: int) -> bool:
     with contextlib.suppress(ValueError):
         network = ipaddress.ip_network(entry, strict=False)
         return address is not None and address in network
+    name, wanted = entry, ""
     found = _EXCEPTION.fullmatch(entry)
-    name, wanted = found.groups() if found else (entry, None)
+    if found:
+        name, wanted = found.groups("")
     if not name or (wanted and int(wanted) != port):
         return False
     if _address(name.strip("[]")):
         return _address(name.strip("[]")) == address
     if name.startswith("*."):
         name = name[1:]
-    return name == "*" or host == name or host.endswith(name if name.startswith(".") else f".{name}")
+    if name in ("*", host):
+        return True
+    if not name.startswith("."):
+        name = f".{name}"
+    return host.endswith(name)
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
