@@ -20,15 +20,14 @@ from ..store.local import DEFAULT_KEY
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import StoreReader, quietly, wrong
-from ..store.trial import Moment, Progress, ProgressFile, Trial
+from ..store.trial import MEMORY, Moment, OrderedStop, Progress, ProgressFile, Trial
 from ..system import command, files, health
 from ..system.files import StoreError
 from ..system.lock import locked
-from ..unit import ordered_stop
 from . import observe
 
 _LOCK_SECONDS = 5.0
-STARTED = f"{ordered_stop.FOLDER}/started"
+STARTED = f"{MEMORY}/started"
 CRASHED = "crashed"
 """Stage of a kubelet that fails with a configuration that worked before: the guard reports it and changes nothing."""
 _NOTHING: tuple[Progress | None, Progress] = (None, Progress())
@@ -103,7 +102,7 @@ class Records(Outbox):
 
 def verdict(store: StoreReader, armed: Trial) -> str:
     """Return why the guard has decided to end a trial that is not yet recorded as failed; empty if it has not."""
-    spare = os.path.join(ordered_stop.FOLDER, "progress")
+    spare = os.path.join(MEMORY, "progress")
     progress = Records(store.config_dir, store.fs, spare).progress()
     if progress.name != armed.name:
         return ""
@@ -171,7 +170,7 @@ class Host:
         # The folder of the guard's files in memory.
         self.memory = os.path.dirname(started.path)
         self.records = Records(store.config_dir, store.fs, os.path.join(self.memory, "progress"), started.fs)
-        self.stopped = ordered_stop.OrderedStop(self.memory, started.fs)
+        self.stopped = OrderedStop(self.memory, started.fs)
         # Why the metrics could not be written last: the same reason is reported once.
         self._unwritten = ""
 

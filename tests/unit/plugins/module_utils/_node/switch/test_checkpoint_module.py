@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import base
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import CRASHED, Records
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
@@ -23,7 +24,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import ordered_stop
 from tests.support.node.guard_node import Node, NoRoom, guard_answers, installed_guard
 from tests.support.node.stored import source
 
@@ -245,7 +245,7 @@ def test_a_confirmation_after_a_verdict_is_refused(
     node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: str
 ) -> None:
     """The guard has decided to revert, and was killed before it recorded more than that."""
-    monkeypatch.setattr(ordered_stop, "FOLDER", str(tmp_path / "run"))
+    monkeypatch.setattr(base, "MEMORY", str(tmp_path / "run"))
     assign(node, "a")
     reason = "the kubelet ended 2 times"
     disk = NoRoom()
