@@ -350,7 +350,6 @@ def _ask(text: str | None, node: _Node) -> Answers:
     """Return what the binary answers of a staged config, or for a reset of the node's own, and whether the API server
     can be asked. All are asked in parallel: the first two take a kubelet's start each.
     """
-    argv = node.words
     wanted, own_unreadable = text, ""
     if node.purpose == RESET:
         wanted, own_unreadable = _own_text(node.form.config, node.unit.root)
@@ -364,11 +363,11 @@ def _ask(text: str | None, node: _Node) -> Answers:
 
         if node.seen and text is not None:
             check = node.seen.check(text, node.program, minor, node.unit.run, beside)
-        elif node.seen and health.flag(argv, "config-dir"):
+        elif node.seen and health.flag(node.words, "config-dir"):
             # Without our fields the other drop-ins are still there.
             check = node.seen.check(OVERRIDE.decode(), node.program, minor, node.unit.run, beside)
         elif wanted is not None:
-            check = binary.check(wanted, argv, node.program, minor, node.unit.run)
+            check = binary.check(wanted, node.words, node.program, minor, node.unit.run)
         answers = Answers(None, version.result(), way.result(), own_unreadable)
     if check:
         answers = answers._replace(check=check._asdict())
@@ -385,12 +384,10 @@ def _version(node: _Node) -> str | None:
 
 
 def _program(argv: Sequence[str], unit: Unit) -> str:
-    """Return the binary's path, empty for a unit that is not understood.
-
-    The first word of a process may be another name than its path.
-    """
+    """Return the binary's path, empty for a unit that is not understood."""
     if argv and argv[0].startswith("/"):
         return argv[0]
+    # The first word of a process may be another name than its path.
     return unit.program()
 
 
