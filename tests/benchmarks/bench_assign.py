@@ -77,7 +77,6 @@ def module(lab: Lab, names: list[str], source: dict[str, str]) -> dict[str, floa
 
 
 def main() -> int:
-    """Measure, print, and fail when a limit is exceeded."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, default=1000)
     count = parser.parse_args().nodes

@@ -323,7 +323,6 @@ def main() -> int:
 
 
 def show(rows: t.Iterable[Row]) -> None:
-    """Print the table."""
     for row in rows:
         limit = f"{'below' if row.value < row.most else 'OVER'} {row.most:.2f}"
         if row.most == float("inf"):

@@ -83,14 +83,12 @@ class Measured(t.NamedTuple):
 
 
 def measured(nodes: int, away: float) -> Measured:
-    """Return the result of so many followers."""
     asked = [reconnect(away) for _node in range(nodes)]
     seconds = collections.Counter(int(moment) for moments in asked for moment in moments)
     return Measured(max(seconds.values()), max(moments[-1] for moments in asked) - away)
 
 
 def main() -> int:
-    """Measure, print, and fail when a limit is exceeded."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, default=5000)
     nodes = parser.parse_args().nodes

@@ -75,12 +75,10 @@ class Measured:
 
     @property
     def own(self) -> float:
-        """Return the seconds of the controller per node."""
         return self.wall - sum(self.batches)
 
     @property
     def bare(self) -> float:
-        """Return the seconds of a task that does nothing."""
         return self.rival / (self.tasks * len(self.batches))
 
     @property
@@ -98,7 +96,6 @@ class Measured:
         return max(limits, default=float("inf")) * nodes * self.slow
 
     def table(self, nodes: int) -> str:
-        """Return the results as a table to print."""
         verdict = "below" if self.own < self.limit(nodes) else "OVER"
         most = self.limit_cpu(nodes) / nodes
         cpu = f"{'below' if self.cpu < most * nodes else 'OVER'} {most:.3f}; " if nodes >= MANY else ""
@@ -155,7 +152,6 @@ def tasks_a_batch(run: Run, name: str) -> int:
 
 
 def bare(home: Path, tasks: int) -> str:
-    """Write a play with `tasks` empty tasks per batch, in the batches of the rollout; return its path."""
     nothing = {"name": "Nothing", "ansible.builtin.assert": {"that": True, "quiet": True}, "run_once": True}
     return playbook_of(home, {"serial": VARIABLES["kubelet_config_serial"], "tasks": [nothing] * tasks})
 
@@ -175,7 +171,6 @@ def measure(playing: Ansible, served: Served, names: t.Sequence[str], value: int
 
 
 def main() -> int:
-    """Measure, print, and fail when the limit is exceeded."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, default=100)
     count = parser.parse_args().nodes

@@ -112,33 +112,26 @@ class OnLab:
         self.lab, self.session = lab, session
 
     def seconds(self, real: float) -> float:
-        """Return the same."""
         return real
 
     def look(self, name: str) -> View:
-        """Return the four views of a node."""
         return views.look(self.lab, name)
 
     def restarts(self, name: str) -> int:
-        """Ask systemd."""
         return self.lab.node(name).restarts()
 
     def get(self, path: str) -> dict[str, t.Any]:
-        """Return an object."""
         return self.lab.get(path)
 
     def apply(self, name: str, data: dict[str, str]) -> dict[str, str]:
-        """Use kubectl."""
         self.lab.kubectl("apply", "-f", "-", stdin=json.dumps(configmap(name, data)))
         return place(name)
 
     def as_user(self, user: str) -> Session:
-        """Impersonate it."""
         return Session({"kubeconfig": str(self.lab.kubeconfig), "impersonate_user": user})
 
     @contextlib.contextmanager
     def granted(self, objects: t.Sequence[dict[str, t.Any]]) -> t.Iterator[None]:
-        """Use kubectl."""
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
         self.lab.kubectl("apply", "-f", "-", stdin=text)
         try:
@@ -147,38 +140,30 @@ class OnLab:
             self.lab.kubectl("delete", "-f", "-", stdin=text)
 
     def managed(self) -> list[str]:
-        """Use kubectl."""
         return managed_configmaps(self.lab)
 
     def ansible(self, home: Path) -> Ansible:
-        """Use the lab's kubeconfig and inventory."""
         return Ansible(home, self.lab.kubeconfig, self.lab.inventory)
 
     def kubeconfig(self, home: Path) -> Path:
-        """Return that of the lab."""
         return self.lab.kubeconfig
 
     def user(self, home: Path, name: str, *groups: str, expired: bool = False) -> Path:
-        """Make one."""
         return self.lab.user_kubeconfig(name, groups, expired=expired)
 
     def call(self, method: str, path: str, body: t.Any = None, kind: str = MERGE) -> dict[str, t.Any]:
-        """Use the lab's own client."""
         with contextlib.closing(self.lab.apiserver.api()) as api:
             return api.call(method, path, body, kind if method == "PATCH" else "application/json")
 
     def stop(self) -> None:
-        """End its process."""
         self.lab.apiserver.stop()
 
     def start(self) -> None:
-        """Start it, and wait for the nodes."""
         self.lab.apiserver.start()
         self.lab.wait_ready()
 
     @contextlib.contextmanager
     def dynamic_gate_off(self) -> t.Iterator[None]:
-        """Restart the API server twice."""
         self.lab.apiserver.stop()
         try:
             self.lab.apiserver.start("--feature-gates=DynamicKubeletConfig=false")
@@ -189,7 +174,6 @@ class OnLab:
 
     @contextlib.contextmanager
     def not_following(self, name: str) -> t.Iterator[None]:
-        """Restart the kubelet twice."""
         try:
             self.lab.node(name).set_dynamic(False)
             self.lab.wait_ready()
@@ -200,13 +184,11 @@ class OnLab:
             eventually(lambda: self.lab.get(status)["status"].get("config") == {}, 60, f"{name} listens again")
 
     def register_again(self, name: str) -> None:
-        """Use kubectl and systemctl."""
         self.lab.kubectl("delete", "node", name)
         self.lab.node(name).run("systemctl restart kubelet")
         self.lab.wait_ready()
 
     def empty_store(self, name: str) -> None:
-        """Do what the message names."""
         self.lab.node(name).run(f"truncate -s 0 {META}/assigned && systemctl restart kubelet")
         self.lab.wait_ready()
 
@@ -232,7 +214,6 @@ class OnSim:
         return max(1.0, real / SCALE)
 
     def look(self, name: str) -> View:
-        """Return the four views of a node."""
         node, kubelet = self.cluster.node(name), self.cluster.kubelet(name)
         configz = self.get(f"/api/v1/nodes/{name}/proxy/configz")["kubeletconfig"]
         return View(
@@ -244,15 +225,12 @@ class OnSim:
         )
 
     def restarts(self, name: str) -> int:
-        """Ask the kubelet's unit."""
         return self.cluster.kubelet(name).restarts
 
     def get(self, path: str) -> dict[str, t.Any]:
-        """Return an object."""
         return t.cast("dict[str, t.Any]", self.direct.request("GET", path, budget=0.0))
 
     def apply(self, name: str, data: dict[str, str]) -> dict[str, str]:
-        """Create it, or replace its data."""
         if self.cluster.store.find("configmaps", name, "kube-system"):
             self.call("PATCH", f"{CONFIGMAPS}/{name}", {"data": data})
         else:
@@ -260,12 +238,10 @@ class OnSim:
         return place(name)
 
     def as_user(self, user: str) -> Session:
-        """Impersonate it."""
         return Session({"host": self.cluster.url, "impersonate_user": user})
 
     @contextlib.contextmanager
     def granted(self, objects: t.Sequence[dict[str, t.Any]]) -> t.Iterator[None]:
-        """Put them into the store."""
         self.cluster.grant(objects)
         try:
             yield
@@ -273,7 +249,6 @@ class OnSim:
             self.cluster.ungrant(objects)
 
     def managed(self) -> list[str]:
-        """List them."""
         found = self.direct.request("GET", CONFIGMAPS, (("labelSelector", MANAGED),))
         return sorted(item["metadata"]["name"] for item in found["items"])
 
@@ -284,17 +259,14 @@ class OnSim:
         return Ansible(home, self.kubeconfig(home), {"all": {"vars": local, "children": groups}})
 
     def kubeconfig(self, home: Path) -> Path:
-        """Write one for the port without TLS."""
         content = kubeconfig({"sim": self.cluster.url}, {})
         (home / "kubeconfig").write_text(json.dumps(content), encoding="utf-8")
         return home / "kubeconfig"
 
     def user(self, home: Path, name: str, *groups: str, expired: bool = False) -> Path:
-        """Make one."""
         return self.cluster.kubeconfig(home / name, name, *(groups or ("system:authenticated",)), expired=expired)
 
     def call(self, method: str, path: str, body: t.Any = None, kind: str = MERGE) -> dict[str, t.Any]:
-        """Use a session of its own."""
         given = kind if method == "PATCH" else "application/json"
         return t.cast("dict[str, t.Any]", self.direct.request(method, path, (), body, given, budget=0.0))
 
@@ -303,12 +275,10 @@ class OnSim:
         self.cluster.stop()
 
     def start(self) -> None:
-        """Let it answer again."""
         self.cluster.start()
 
     @contextlib.contextmanager
     def dynamic_gate_off(self) -> t.Iterator[None]:
-        """Change the API server's gate."""
         self.cluster.store.dynamic = False
         try:
             yield
@@ -317,7 +287,6 @@ class OnSim:
 
     @contextlib.contextmanager
     def not_following(self, name: str) -> t.Iterator[None]:
-        """Restart the kubelet twice."""
         kubelet = self.cluster.kubelet(name)
         kubelet.set_follows(False)
         try:
@@ -329,9 +298,7 @@ class OnSim:
             )
 
     def register_again(self, name: str) -> None:
-        """Delete the Node, restart the kubelet."""
         self.cluster.replace(name)
 
     def empty_store(self, name: str) -> None:
-        """Empty it and restart the kubelet."""
         self.cluster.kubelet(name).empty_store()

@@ -60,7 +60,6 @@ def site(request: pytest.FixtureRequest, few: bool, tmp_path_factory: pytest.Tem
 
 @pytest.fixture
 def session(around: Contracted) -> Session:
-    """Return a session as cluster administrator."""
     return around.session
 
 

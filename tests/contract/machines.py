@@ -97,33 +97,26 @@ class Real:
         self.invocation, self.restarts, self.active = self._node.invocation_id, self._node.restarts, self._bench.active
 
     def layout(self) -> str:
-        """Look on the node."""
         return self._node.run(LAYOUT)
 
     def ours(self) -> str:
-        """Look on the node, and ask systemd."""
         return self._node.run(OURS, check=False) + self._node.run(UNITS)
 
     def configz(self) -> dict[str, t.Any]:
-        """Ask it through the API server; return nothing while it does not answer."""
         with contextlib.suppress(LabError):
             return self._bench.configz()
         return {}
 
     def read(self, path: str) -> str:
-        """Use cat."""
         return self._node.run(f"cat {path}", check=False)
 
     def write(self, path: str, text: str) -> None:
-        """Use cat."""
         self._node.run(f"cat > {path}", stdin=text)
 
     def calls(self, delivery: str, **options: t.Any) -> NodeCalls:
-        """Return them."""
         return Calls(self._bench, delivery=delivery, **options)
 
     def set_ssh(self, runs: bool, ansible: Ansible) -> None:
-        """Stop or start its sshd."""
         self._node.run(f"systemctl {'start' if runs else 'stop'} ssh")
 
     def set_runtime(self, runs: bool) -> None:
@@ -134,11 +127,9 @@ class Real:
             self._node.run("systemctl mask --quiet --runtime --now containerd")
 
     def kill_kubelet(self) -> None:
-        """Ask systemd."""
         self._node.run("systemctl kill --signal=KILL kubelet")
 
     def power_cut(self) -> None:
-        """End its processes."""
         self._node.kill()
         self._node.start()
 
@@ -153,28 +144,22 @@ class Simulated:
         self.write, self.kill_kubelet = node.write, node.kill_kubelet
 
     def ours(self) -> str:
-        """Look into its folder."""
         found = [self._node.at(STORE), *self._node.at("/etc/systemd/system").glob("livenodes*")]
         return " ".join(str(path) for path in found if path.exists())
 
     def read(self, path: str) -> str:
-        """Read it."""
         return self._node.read(path, "")
 
     def invocation(self) -> str:
-        """Ask the stand-in for systemd."""
         return self._node.show("InvocationID")
 
     def restarts(self) -> int:
-        """Ask the stand-in for systemd."""
         return int(self._node.show("NRestarts"))
 
     def active(self) -> str:
-        """Read the link."""
         return os.readlink(self._node.at(f"{STORE}/active"))
 
     def calls(self, delivery: str, **options: t.Any) -> NodeCalls:
-        """Return them."""
         return SimCalls(self._node, delivery, **options)
 
     def set_ssh(self, runs: bool, ansible: Ansible) -> None:
@@ -184,14 +169,12 @@ class Simulated:
         (ansible.inventory / f"ssh-{self._node.name}.yml").write_text(json.dumps({"all": {"hosts": hosts}}))
 
     def set_runtime(self, runs: bool) -> None:
-        """Close or open its socket."""
         if runs:
             self._node.start_runtime()
         else:
             self._node.stop_runtime()
 
     def power_cut(self) -> None:
-        """Kill its processes."""
         self._node.reboot(power_cut=True)
 
 
@@ -203,7 +186,6 @@ class OnNodes(OnSim):
         super().__init__(cluster, ())
 
     def ansible(self, home: Path) -> Ansible:
-        """Run the nodes' own Python."""
         hosts = {name: node.variables() for name, node in self.nodes.items()}
         return Ansible(home, self.kubeconfig(home), {"workers": {"hosts": hosts}})
 
@@ -220,7 +202,6 @@ class Site:
     trio: tuple[str, str, str]
 
     def node(self, name: str) -> dict[str, t.Any]:
-        """Return a Node."""
         return self.cluster.get(f"/api/v1/nodes/{name}")
 
     def notes(self, name: str) -> dict[str, t.Any]:
@@ -229,19 +210,16 @@ class Site:
         return {key[len(PREFIX) :]: json.loads(text) for key, text in found.items() if key.startswith(PREFIX)}
 
     def pushed(self, place: t.Mapping[str, str]) -> dict[str, t.Any]:
-        """Return the configuration in a ConfigMap."""
         found = self.cluster.get(f"/api/v1/namespaces/{place['namespace']}/configmaps/{place['name']}")
         return t.cast("dict[str, t.Any]", json.loads(found["data"][place["kubeletConfigKey"]]))
 
     def remove_pushed(self) -> None:
-        """Delete the ConfigMaps that this collection created."""
         for name in self.cluster.managed():
             self.cluster.call("DELETE", f"{CONFIGMAPS}/{name}")
 
 
 @contextlib.contextmanager
 def simulated(home: Path, _few: bool) -> t.Iterator[Site]:
-    """Yield simulated nodes."""
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(Cluster("v1.36.2"))
         nodes = {name: stack.enter_context(SimNode(cluster, home, name, version)) for name, version in VERSIONS.items()}

@@ -53,11 +53,9 @@ class SimulatedNode:
         self._kubelet = cluster.simulate("n3", version, folder=True, own=json.dumps(self._own))
 
     def write(self, base: dict[str, t.Any], files: dict[str, str]) -> None:
-        """Replace the fields of the config file, and all files of the folder."""
         self._kubelet.write(json.dumps({**self._own, **base}), files)
 
     def base(self) -> dict[str, t.Any]:
-        """Return the config file as it is."""
         return t.cast("dict[str, t.Any]", yaml.safe_load(self._kubelet.own))
 
     def flags(self, *words: str) -> None:
@@ -66,7 +64,6 @@ class SimulatedNode:
         self._kubelet.flags = {"maxPods": int(given["max-pods"])} if given else {}
 
     def live(self) -> dict[str, t.Any]:
-        """Restart the kubelet; return what it runs then."""
         self._kubelet.restart()
         assert self._kubelet.running, self._kubelet.words
         return t.cast("dict[str, t.Any]", json.loads(self._kubelet.answer("/configz").content())["kubeletconfig"])
@@ -86,7 +83,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="module")
 def node(request: pytest.FixtureRequest) -> t.Iterator[Contracted]:
-    """Yield a node of a version."""
     if request.config.getoption("on") == "sim":
         with Cluster(request.param, tls=False) as cluster:
             yield SimulatedNode(cluster, request.param)

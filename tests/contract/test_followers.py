@@ -81,7 +81,6 @@ class Group:
         return found
 
     def look(self) -> dict[str, Look]:
-        """Return what the nodes run."""
         return {name: Look(self.live(name)["kubeAPIQPS"], self.site.machines[name].invocation()) for name in self.names}
 
     def restarted(self, before: dict[str, Look]) -> set[str]:

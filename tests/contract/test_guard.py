@@ -43,7 +43,6 @@ class Guarded:
         assert self.own, f"the kubelet of {name} does not answer"
 
     def status(self) -> dict[str, t.Any]:
-        """Return what the guard reports, empty without a report."""
         return t.cast("dict[str, t.Any]", self.site.notes(self.name).get("status", {}))
 
     def switch(self, fields: dict[str, t.Any], **options: t.Any) -> dict[str, str]:

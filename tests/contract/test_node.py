@@ -34,15 +34,12 @@ class Group:
         )
 
     def play(self, name: str, *words: str) -> Run:
-        """Run a playbook on the group."""
         return self.ansible.playbook(name, "-e", f"kubelet_config_hosts={':'.join(self.machines)}", *words)
 
     def declare(self, config: dict[str, t.Any]) -> None:
-        """Declare a configuration for all nodes."""
         self.ansible.variables(all={"kubelet_config": config, **OPTIONS})
 
     def configz(self) -> dict[str, dict[str, t.Any]]:
-        """Return what the kubelets run."""
         return {name: machine.configz() for name, machine in self.machines.items()}
 
     def invocations(self) -> dict[str, str]:
@@ -50,11 +47,9 @@ class Group:
         return {name: machine.invocation() for name, machine in self.machines.items()}
 
     def layouts(self) -> dict[str, t.Any]:
-        """Return the files of the nodes."""
         return {name: machine.layout() for name, machine in self.machines.items()}
 
     def reset(self) -> None:
-        """Return the nodes to their own configuration."""
         run = self.play("reset", "-e", "kubelet_config_allow_effect=reboot")
         assert run.code == 0, run.output
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -30,7 +29,6 @@ WANTED_B = {"evictionPressureTransitionPeriod": "4m", "kubeReserved": {"memory":
 
 
 def views(cluster: Contracted) -> dict[str, View]:
-    """Return the four views of all nodes."""
     return {name: cluster.look(name) for name in NAMES}
 
 
@@ -92,34 +90,6 @@ def test_two_groups_check_rollout_again_reset_prune(cluster: Contracted, ansible
     assert ansible.playbook("prune").recap("n1")["changed"] == 1
     assert cluster.managed() == []
     assert cluster.get(f"{CONFIGMAPS}/livenodes-kubelet-by-hand")["metadata"]["name"] == "livenodes-kubelet-by-hand"
-
-
-@pytest.mark.long_on_lab
-def test_plan_changes_nothing_and_reports_the_reasons(cluster: Contracted, ansible: Ansible) -> None:
-    """The playbook plan writes one JSON document for CI, and nothing to the cluster."""
-    ansible.variables(
-        workers_a={"kubelet_config": WANTED_A},
-        workers_b={"kubelet_config": {"maxPods": 50}, "kubelet_config_flags": ["--max-pods=61"]},
-    )
-    before = views(cluster)
-    document = ansible.home / "plan.json"
-    # A variable names the cluster here; in all other tests the environment does.
-    auth = {"kubelet_config_auth": {"kubeconfig": ansible.environment.pop("K8S_AUTH_KUBECONFIG")}}
-    run = ansible.playbook("plan", *ALL, "-e", f"kubelet_config_plan_file={document}", "-e", json.dumps(auth))
-    assert run.code == 0, run.output
-    plan = json.loads(document.read_text())
-    assert plan["summary"]["variants"] == 3
-    assert any("resolvConf" in json.dumps(item) for item in plan["summary"]["differences"])
-    (change,) = plan["nodes"]["n2"]["changes"]
-    assert (change["path"], change["before"], change["after"], change["effect"], change["shadowed_by"]) == (
-        "maxPods",
-        61,
-        50,
-        "disrupt",
-        "--max-pods=61",
-    )
-    assert views(cluster) == before
-    assert cluster.managed() == []
 
 
 @pytest.mark.long_on_sim

@@ -31,11 +31,9 @@ class Played:
         self.cluster, self.ansible = cluster, ansible
 
     def runs(self) -> list[t.Any]:
-        """Return the live values."""
         return [self.cluster.look(name).configz["eventBurst"] for name in NAMES]
 
     def fail(self, playbook: str) -> None:
-        """No row needs it."""
         raise NotImplementedError
 
     def heal(self) -> None:

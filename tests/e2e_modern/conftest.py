@@ -22,14 +22,12 @@ from tests.support.plays.ansible import Ansible
 
 @pytest.fixture(scope="session")
 def lab() -> t.Iterator[Lab]:
-    """Yield the lab."""
     with borrowed(nodes=4, dynamic=False, kubernetes=releases.asked() or releases.UPGRADED) as found:
         yield found
 
 
 @pytest.fixture
 def ansible(lab: Lab, tmp_path: Path) -> Ansible:
-    """Return Ansible for the lab."""
     return Ansible(tmp_path, lab.kubeconfig, lab.inventory)
 
 

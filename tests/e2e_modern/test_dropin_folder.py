@@ -15,7 +15,6 @@ from tests.support.lab_node.dropin_node import FOLDER, DropinNode, dropin, with_
 
 @pytest.fixture(scope="module", params=["newest", pytest.param("earlier", marks=pytest.mark.long)])
 def node(request: pytest.FixtureRequest, lab: Lab) -> t.Iterator[DropinNode]:
-    """Yield a node."""
     with with_folder(lab, "n3", request.param) as found:
         yield found
 

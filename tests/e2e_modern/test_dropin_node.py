@@ -1,11 +1,10 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Delivery `dropin` on a real kubelet: switch, revert by the guard, migration from checkpoint, reset."""
+"""Delivery `dropin` on a real kubelet: folders, other services, migration from checkpoint and its revert."""
 
 from __future__ import annotations
 
-import json
 import typing as t
 
 import pytest
@@ -50,80 +49,6 @@ def graduated(calls: Calls, fields: dict[str, t.Any], **options: t.Any) -> dict[
 def changed(before: dict[str, t.Any], after: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return the fields that differ, as they are after."""
     return {key: after.get(key) for key in {*before, *after} if before.get(key) != after.get(key)}
-
-
-def test_switch_again_and_reset(calls: Calls) -> None:
-    """What is declared is live, all else is as before; a reset leaves the node as it was, byte for byte."""
-    bench, node = calls.bench, calls.bench.node
-    layout, before = node.run(LAYOUT), bench.configz()
-    foretold = calls.switch({"maxPods": 77}, check=True)
-    assert foretold["changed"] and foretold["restart_needed"] and node.run(LAYOUT) == layout
-
-    wanted = {"maxPods": 77, "evictionHard": {"memory.available": "321Mi"}, "healthzPort": 10333}
-    result = calls.switch(wanted)
-    assert result["reasons"] == [] and result["restart_needed"], result
-    own = result["preflight"]["own"]
-    assert [layer["path"] for layer in own] == ["/var/lib/kubelet/config.yaml"]
-    assert own[0]["content"]["clusterDomain"] == "cluster.local"
-    assert {key: result["preflight"]["dropin"][key] for key in ("folder", "named_by", "link")} == {
-        "folder": f"{STORE}/conf.d",
-        "named_by": "us",
-        "link": LINK,
-    }
-    bench.wait(lambda: bench.healthy(10333), 60, "healthz at the declared port")
-    bench.confirm()
-    bench.wait(lambda: not bench.on_trial(), 60, "graduation", every=0.5)
-    live = bench.configz()
-    assert changed(before, live) == {
-        "maxPods": 77,
-        "healthzPort": 10333,
-        "evictionHard": {**before["evictionHard"], "memory.available": "321Mi"},
-    }
-    bench.wait(lambda: bench.status().get("reason") == "passed its trial", 30, "annotation")
-
-    invocation = node.invocation_id()
-    again = calls.switch(wanted, source=result["source"])
-    assert not again["changed"] and not again["restart_needed"] and node.invocation_id() == invocation, again
-
-    # The node's own file stays that of the node: what kubeadm changes there is taken up.
-    node.run("sed -i 's/^clusterDomain: .*/clusterDomain: other.local/' /var/lib/kubelet/config.yaml")
-    node.run("systemctl restart kubelet")
-    bench.wait(lambda: bench.healthy(10333), 60, "healthz after a change of the own file")
-    assert bench.configz()["clusterDomain"] == "other.local"
-    node.run("sed -i 's/^clusterDomain: .*/clusterDomain: cluster.local/' /var/lib/kubelet/config.yaml")
-
-    calls.reset()
-    assert node.run(LAYOUT) == layout and bench.configz() == before and bench.status() == {}
-
-
-def test_a_power_cut_between_link_and_switch_changes_nothing(calls: Calls) -> None:
-    """The link leads to an empty override until the switch."""
-    bench = calls.bench
-    before = bench.configz()
-    source = calls.source()
-    options = {"state": "staged", "config_dir": STORE, "source": source, "data": {"kubelet": dropin({"maxPods": 81})}}
-    bench.python(f"""
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module, values
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import dropin_folder
-checkpoint_module.apply(json.loads({json.dumps(json.dumps(options))}), False, values.Inspected("{LINK}"))
-folder = dropin_folder.find([], "", "{STORE}")
-guard_steps.present("{STORE}", unit, "kubelet", False, folder)
-""")
-    bench.node.run("systemctl restart kubelet")
-    bench.wait(bench.healthy, 60, "healthz with the link")
-    assert bench.node.run(f"readlink {LINK}") and changed(before, bench.configz()) == {}
-    # The run is repeated.
-    assert changed(before, graduated(calls, {"maxPods": 81})) == {"maxPods": 81}
-
-
-def test_a_lost_store_is_no_dead_kubelet(calls: Calls) -> None:
-    """The last resort is an empty override, made by the step before a start."""
-    bench = calls.bench
-    before = bench.configz()
-    graduated(calls, {"maxPods": 82})
-    bench.node.run(f"rm -r {STORE}/store {STORE}/active; systemctl restart kubelet")
-    bench.wait(bench.healthy, 60, "healthz without a store")
-    assert changed(before, bench.configz()) == {}
 
 
 def test_a_folder_of_the_unit(calls: Calls, lab: Lab) -> None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rollouts to one node: what they are built on, hide and name, and a migration to a drop-in."""
+"""Rollouts to one node: what they hide and name, and a migration to a drop-in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tests.support.lab_node.node_bench import Bench
 from tests.support.lab_node.own_files import WRITERS
 from tests.support.plays.ansible import Ansible
 
-N1 = ("-e", "kubelet_config_hosts=n1")
 FILE = "/var/lib/kubelet/config.yaml"
 N3 = ("-e", "kubelet_config_hosts=n3")
 COPY = "/root/config.yaml"
@@ -34,50 +33,6 @@ def _source(lab: Lab, name: str) -> dict[str, t.Any]:
     """Return the annotation with the source of a node."""
     found: dict[str, t.Any] = json.loads(lab.get(f"/api/v1/nodes/{name}")["metadata"]["annotations"][f"{PREFIX}source"])
     return found
-
-
-def _pushed(lab: Lab) -> dict[str, t.Any]:
-    """Return what the ConfigMap of n1 holds."""
-    source = _source(lab, "n1")["configMap"]
-    text = json.loads(lab.kubectl("get", "configmap", "-n", source["namespace"], source["name"], "-o", "json"))
-    found: dict[str, t.Any] = json.loads(text["data"][source["kubeletConfigKey"]])
-    return found
-
-
-@pytest.mark.parametrize("bench", ["n1"], indirect=True)
-def test_the_own_file_and_what_is_declared(bench: Bench, lab: Lab, ansible: Ansible) -> None:
-    node, before = bench.node, bench.configz()
-    own = yaml.safe_load(node.run(f"cat {FILE}"))
-    ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": 61}, **OPTIONS})
-    node.run(f"cp -p {FILE} {COPY}")
-    try:
-        run = ansible.playbook("rollout", *N1)
-        assert run.code == 0, run.output
-        assert _pushed(lab) == {**own, "kubeAPIQPS": 61}
-        assert bench.configz() == {**before, "kubeAPIQPS": 61}
-        again = ansible.playbook("rollout", *N1)
-        assert again.code == 0 and again.recap("n1")["changed"] == 0, again.output
-
-        # As `kubeadm upgrade node` does it.
-        node.run(f"echo 'containerLogMaxFiles: 9' >> {FILE}")
-        drifted = ansible.playbook("drift", *N1)
-        shown = drifted.output.replace("\n", " ")
-        assert drifted.code and "own file changed since its checkpoint was built on it, and has 9" in shown, shown
-        invocation = node.invocation_id()
-        taken = ansible.playbook("rollout", *N1)
-        assert taken.code == 0 and "the node's own file changed" in taken.output, taken.output
-        assert bench.configz() == {**before, "kubeAPIQPS": 61, "containerLogMaxFiles": 9}
-        assert node.invocation_id() != invocation
-        same = ansible.playbook("drift", *N1)
-        assert same.code == 0 and "0 drifted" in same.output, same.output
-
-        # What is no longer declared reverts to the own file.
-        ansible.variables(workers_a={"kubelet_config": {"kubeAPIBurst": 70}, **OPTIONS})
-        less = ansible.playbook("rollout", *N1)
-        assert less.code == 0, less.output
-        assert bench.configz() == {**before, "kubeAPIBurst": 70, "containerLogMaxFiles": 9}
-    finally:
-        node.run(f"cp -p {COPY} {FILE}")
 
 
 @pytest.fixture
@@ -123,26 +78,6 @@ def test_a_node_with_the_file_of_a_tool(
     code, output = play("reset")
     assert code == 0 and bench.configz() == before, output
     assert bench.node.run(f"cat {FILE}") == text
-
-
-@pytest.mark.parametrize("bench", ["n3"], indirect=True)
-def test_what_changes_beside_the_drop_in_is_named(bench: Bench, ansible: Ansible) -> None:
-    """As when kubeadm has renewed the file and the kubelet was not restarted since."""
-    node, before = bench.node, bench.configz()
-    node.run(f"cp -p {FILE} {COPY}")
-    try:
-        node.run(f"echo 'containerLogMaxFiles: 9' >> {FILE}")
-        ansible.variables(workers_a={"kubelet_config": {"kubeAPIQPS": 61}, **OPTIONS})
-        plan = ansible.playbook("plan", *N3)
-        own = [line for line in plan.output.splitlines() if "(the node's own file changed)" in line]
-        assert plan.code == 0 and len(own) == 1 and "containerLogMaxFiles: 5 -> 9" in own[0], plan.output
-        run = ansible.playbook("rollout", *N3)
-        assert run.code == 0, run.output
-        named = "containerLogMaxFiles was 5, now 9 (/var/lib/kubelet/config.yaml changed)"
-        assert named in " ".join(run.output.split()), run.output
-        assert bench.configz() == {**before, "kubeAPIQPS": 61, "containerLogMaxFiles": 9}
-    finally:
-        node.run(f"cp -p {COPY} {FILE}")
 
 
 @pytest.mark.parametrize("bench", ["n3"], indirect=True)

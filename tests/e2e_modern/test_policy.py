@@ -80,7 +80,6 @@ class Cluster:
         return ""
 
     def node(self) -> dict[str, t.Any]:
-        """Return the Node as it is."""
         return self.lab.get(f"/api/v1/nodes/{self.name}")
 
     def heartbeat(self) -> str:
@@ -106,7 +105,6 @@ def cluster(lab: Lab) -> t.Iterator[Cluster]:
 
 @pytest.fixture
 def guarded(cluster: Cluster) -> Cluster:
-    """Return the lab with the policy in force."""
     cluster.lab.kubectl("apply", "-f", MANIFEST)
     in_force(cluster)
     return cluster
@@ -187,21 +185,6 @@ def host(cluster: Cluster, ansible: Ansible) -> t.Iterator[tuple[str, str]]:
     assert not {*OURS} & {*cluster.node()["metadata"]["annotations"]}
 
 
-def test_follow_requires_the_policy_and_applies_it(cluster: Cluster, ansible: Ansible, host: tuple[str, str]) -> None:
-    """It refuses, forecasts, applies on request, and is satisfied then."""
-    lab, name = cluster.lab, cluster.name
-    refused = ansible.playbook("follow", *host)
-    assert refused.code != 0 and "kubelet_config_follow=protected" in refused.output, refused.output
-    forecast = ansible.playbook("follow", *host, *PROTECTED, "--check")
-    assert forecast.code == 0 and forecast.recap(name)["changed"] == 2, forecast.output
-    kinds = f"{policy.POLICY['kind']},{policy.BINDING['kind']}"
-    assert lab.kubectl("get", kinds, "-o", "name") == ""
-    assert lab.node(name).run("ls -d /var/lib/kubelet-config 2>/dev/null", check=False) == ""
-    for arguments, changed in ((PROTECTED, 2), (PROTECTED, 0), ((), 0)):
-        run = ansible.playbook("follow", *host, *arguments)
-        assert run.code == 0 and run.recap(name)["changed"] == changed, run.output
-
-
 def test_a_follower_and_its_guard_work_under_the_policy(
     cluster: Cluster, ansible: Ansible, host: tuple[str, str]
 ) -> None:
@@ -231,6 +214,5 @@ def test_a_follower_and_its_guard_work_under_the_policy(
 
 
 def live(cluster: Cluster) -> int:
-    """Return a value that the kubelet runs with."""
     found = cluster.lab.get(f"/api/v1/nodes/{cluster.name}/proxy/configz")
     return int(found["kubeletconfig"]["kubeAPIQPS"])

@@ -33,9 +33,6 @@ JWT = re.compile(r"eyJ[\w-]{10,}\.eyJ[\w-]{10,}")
 # What a login could leave on a node; files of the kernel and of the runtime have no end.
 PLACES = "/root /tmp /var/tmp /var/log /run/log"
 OWN = "kubelet-configz-n1"
-PLAYBOOKS = ("plan", "rollout", "drift", "rollback")
-REVIEWS = "selfsubjectaccessreviews"
-POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}
 
 
 @pytest.fixture
@@ -183,86 +180,3 @@ def test_an_earlier_kubelet_has_an_account_of_its_own(lab: Lab, login: Login) ->
     login.grant(reading(OWN, *rules, Rule(("nodes/proxy",), names=("n1",))))
     run = login.play("dump", *n1, read_service_account=name)
     assert run.code == 0, run.output
-
-
-class Audit:
-    """The audit log of the lab's API server."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._read = 0
-
-    def requests(self) -> list[tuple[str, str]]:
-        """Return verb and resource of the requests of the user since the last call."""
-        lines = self.path.read_text(encoding="utf-8").splitlines()
-        events = [json.loads(line) for line in lines[self._read :]]
-        self._read = len(lines)
-        return [
-            (event["verb"], "/".join(filter(None, (about["resource"], about.get("subresource")))))
-            for event in events
-            for about in [event.get("objectRef")]
-            if event["user"]["username"] == USER and event["stage"] == "ResponseComplete" and about
-        ]
-
-
-@pytest.fixture
-def audit(lab: Lab, tmp_path: Path) -> t.Iterator[Audit]:
-    """Restart the API server with an audit log, and without it at the end."""
-    policy, log = tmp_path / "policy.json", tmp_path / "audit.log"
-    policy.write_text(json.dumps(POLICY), encoding="utf-8")
-    try:
-        lab.apiserver.stop()
-        lab.apiserver.start(f"--audit-policy-file={policy}", f"--audit-log-path={log}")
-        yield Audit(log)
-    finally:
-        lab.apiserver.stop()
-        lab.apiserver.start()
-
-
-@pytest.mark.parametrize(
-    ("version", "way"),
-    [
-        ("newest", "port"),
-        ("earlier", "host"),
-        pytest.param("newest", "host", marks=pytest.mark.long),
-        pytest.param("earlier", "port", marks=pytest.mark.long),
-    ],
-)
-@pytest.mark.parametrize("bench", ["n3"], indirect=True)
-def test_a_change_without_nodes_proxy(
-    bench: Bench, lab: Lab, tmp_path: Path, audit: Audit, request: pytest.FixtureRequest, version: str, way: str
-) -> None:
-    """At the port if the certificate can be verified, else on the host. One review a run for each way that is tried."""
-    if version == "earlier":
-        request.getfixturevalue("earlier")
-    folder = tmp_path / "u"
-    folder.mkdir()
-    ansible = Ansible(folder, lab.user_kubeconfig(USER), lab.inventory)
-    auth: dict[str, str] = {}
-    names = [*PLAYBOOKS]
-    if way == "port":
-        authority = tmp_path / "kubelet.crt"
-        authority.write_text(bench.node.run("cat /var/lib/kubelet/pki/kubelet.crt"))
-        auth["kubelet_ca_cert"] = str(authority)
-    else:
-        names.append("option-read-node")
-    granted = json.dumps(
-        {"apiVersion": "v1", "kind": "List", "items": [item for name in names for item in manifest(name)]}
-    )
-    ansible.variables(workers_a={"kubelet_config": {"maxPods": 77}, "kubelet_config_trial_seconds": 1})
-    lab.kubectl("apply", "-f", "-", stdin=granted)
-    try:
-        found = bench.configz()["maxPods"]
-        for playbook in PLAYBOOKS:
-            audit.requests()
-            run = ansible.playbook(playbook, *N3, *SOAK, "-e", json.dumps({"kubelet_config_auth": auth}))
-            assert run.code == 0, run.output
-            asked = audit.requests()
-            assert [one for one in asked if one[1].startswith("nodes/")] == []
-            assert asked.count(("create", REVIEWS)) == (1 if way == "port" else 2), asked
-            assert ("create", "serviceaccounts/token") in asked or way == "port"
-            if playbook == "rollout":
-                assert bench.configz()["maxPods"] == 77
-        assert bench.configz()["maxPods"] == found
-    finally:
-        lab.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=granted)

@@ -89,23 +89,6 @@ def test_what_the_check_names_stops_the_kubelet_and_nothing_else_does(bench: Ben
     assert live["kubeAPIQPS"] == 61 and live["evictionHard"]["imagefs.inodesFree"] == "5%"
 
 
-@pytest.mark.parametrize("bench", ["n1"], indirect=True)
-def test_only_the_binary_knows_a_wrong_file(bench: Bench, from_128: Upgrade) -> None:
-    """No rule covers the value; the words of the binary are shown."""
-    from_128.node.run(rf"sed -i 's/ *{FLAG}=[^ \"]*//' {FLAGS}")
-    from_128.edit(failCgroupV1=False, registerWithTaints=[5])
-    code, output, document = from_128.ask()
-    assert code != 0 and "cannot unmarshal number" in output, output
-    assert names(document, "stops", "unknown") == {("binary", NEXT)}
-    without = from_128.check()
-    assert without[0] == 0 and without[2]["summary"]["ready"], without[1]
-    reported = from_128.check("-e", "kubelet_config_upgrade=report", "-e", f"kubelet_config_target_binary={NEXT}")
-    assert reported[0] == 0 and reported[2] == document, reported[1]
-    # A binary that is not there has not been asked.
-    code, output, document = from_128.check("-e", "kubelet_config_target_binary=/opt/none")
-    assert code != 0 and ("binary", "/opt/none") in names(document, "unknown"), output
-
-
 @pytest.fixture
 def from_133(earlier: str, bench: Bench, lab: Lab, ansible: Ansible) -> t.Iterator[Upgrade]:
     """Yield the node of the earlier version with the next kubelet beside its own."""
@@ -183,7 +166,6 @@ def test_what_the_new_kubelet_refuses_gives_way_to_the_own_file(lab: Lab, from_1
 
 
 def edit(bench: Bench, **fields: object) -> None:
-    """Change fields of the node's own file."""
     config = {**yaml.safe_load(bench.node.run(f"cat {OWN_CONFIG}")), **fields}
     bench.node.run(f"cat > {OWN_CONFIG}", stdin=yaml.safe_dump(config))
 

@@ -1,22 +1,26 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role `checkpoint` on a real node: switch, check mode, bad configurations, staging, reset."""
+"""The role `checkpoint` on a real node: switch, check mode, a configuration that ends the kubelet, reset; with the
+state file of another policy, and on a kubelet without kubeadm's unit: its arguments are in `ExecStart=` or a file.
+"""
 
 from __future__ import annotations
 
+import json
 import time
 import typing as t
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
+from tests.support.lab import settled
 from tests.support.lab_node.node_bench import STORE
+from tests.support.lab_node.plain_unit import SERVICE, plain_unit
 from tests.support.lab_node.role_bench import Role
 from tests.support.report import exposition
 
 TEXTFILES = "/run/textfile"
-UNIT_FILES = "systemctl cat kubelet; systemctl show kubelet --property=NeedDaemonReload,InvocationID,NRestarts"
 
 
 @pytest.fixture
@@ -69,14 +73,6 @@ def test_switch_again_check_mode_and_reset(role: Role, textfiles: t.Callable[[],
     assert again.code == 0 and again.recap("n1")["changed"] == 0, again.output
 
 
-@pytest.mark.fault(case=3)
-def test_a_configuration_the_kubelet_refuses_changes_nothing(role: Role) -> None:
-    layout, invocation = role.layout(), role.node.invocation_id()
-    run = role.play(role.bench.source(), {**role.local, "kubeAPIQPS": -1})
-    assert run.code and "kubeAPIQPS" in run.output and "Nothing was changed" in run.output, run.output
-    assert role.layout() == layout and role.node.invocation_id() == invocation
-
-
 def test_the_run_reverts_a_configuration_that_ends_the_kubelet(
     role: Role, textfiles: t.Callable[[], dict[str, str]]
 ) -> None:
@@ -97,62 +93,69 @@ def test_the_run_reverts_a_configuration_that_ends_the_kubelet(
     assert textfiles() == {"assigned": source["uid"], "active": "local", "last_known_good": "local", "error": "1"}
 
 
-def test_earlier_restarts_do_not_count_against_a_configuration(role: Role) -> None:
-    """As on a node with native delivery, whose kubelet ends itself for each new configuration."""
-    role.node.run("systemctl restart kubelet")
-    for count in (1, 2, 3):
-        role.node.run("systemctl kill --signal=KILL kubelet")
-        role.bench.wait(
-            lambda count=count: role.node.restarts() == count and role.bench.healthy(), 30, "restart by systemd"
-        )
-    run = role.play(role.bench.source(), {**role.local, "maxPods": 77})
-    assert run.code == 0, run.output
-    assert role.bench.configz()["maxPods"] == 77 and "error" not in role.bench.status()
+STATE = "/var/lib/kubelet/cpu_manager_state"
+STATIC = {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "500m"}}
 
 
-@pytest.mark.long
-def test_a_staging_and_the_switch_after_it(role: Role) -> None:
-    node, bench = role.node, role.bench
-    layout, source, config = role.layout(), bench.source(), {**role.local, "maxPods": 78}
-    unit = node.run(UNIT_FILES)
-
-    checked = role.play(source, config, "--check", tasks_from="stage")
-    assert checked.code == 0 and checked.recap("n1")["changed"] == 1, checked.output
-    assert role.layout() == layout
-    staged = role.play(source, config, tasks_from="stage")
-    assert staged.code == 0 and staged.recap("n1")["changed"] == 1, staged.output
-    assert node.run(UNIT_FILES) == unit
-    again = role.play(source, config, tasks_from="stage")
-    assert again.code == 0 and again.recap("n1")["changed"] == 0, again.output
-
-    # A restart before the window is a restart with the node's own file, also after an edit of it.
-    own = "/var/lib/kubelet/config.yaml"
-    before = node.run(f"cat {own}")
-    try:
-        node.run(f"cat > {own}", stdin=before.replace("maxPods: 110", "maxPods: 99") + "\nkubeAPIBurst: 77\n")
-        node.run("systemctl restart kubelet")
-        bench.wait(bench.healthy, 60, "healthz")
-        bench.wait(lambda: bench.configz()["kubeAPIBurst"] == 77, 20, "the edited file")
-
-        checkpoint = f"{STORE}/store/checkpoints/{source['uid']}/{source['resourceVersion']}/kubelet"
-        guard = f"{STORE}/guard/current {STORE}/guard/settings.json"
-        service = "/etc/systemd/system/livenodes-kubelet-guard.service"
-        files = f"stat --format='%n %i %Z' {checkpoint} {guard} {service}"
-        written = node.run(files)
-        switched = role.play(source, config)
-        assert switched.code == 0, switched.output
-        assert node.run(files) == written and bench.configz()["maxPods"] == 78
-        # The local configuration is the file as it was at the switch.
-        assert "kubeAPIBurst: 77" in node.run(f"cat {STORE}/store/local/config/kubelet")
-    finally:
-        node.run(f"cat > {own}", stdin=before)
+def state(role: Role) -> str:
+    return role.node.run(f"cat {STATE}")
 
 
-@pytest.mark.long
-def test_a_staging_that_is_given_up_leaves_nothing_after_a_reset(role: Role) -> None:
-    layout = role.layout()
-    invocation = role.node.invocation_id()
-    assert role.play(role.bench.source(), {**role.local, "maxPods": 78}, tasks_from="stage").code == 0
-    gone = role.play(None, "", tasks_from="reset")
-    assert gone.code == 0, gone.output
-    assert role.layout() == layout and role.node.invocation_id() == invocation
+def policy(role: Role) -> tuple[t.Any, t.Any]:
+    """Return the policy of the running kubelet, and that of its state file."""
+    return role.bench.configz()["cpuManagerPolicy"], json.loads(state(role))["policyName"]
+
+
+@pytest.mark.fault(case=11)
+def test_a_change_of_policy_is_refused_unless_asked_for(role: Role) -> None:
+    layout, invocation, before = role.layout(), role.node.invocation_id(), state(role)
+    run = role.play(role.bench.source(), {**role.local, **STATIC})
+    assert (
+        run.code and f"Node n1: {STATE} is for the policy none" in run.output and "Nothing was changed" in run.output
+    ), run.output
+    assert "kubelet_config_state_files" in run.output, run.output
+    assert (role.layout(), role.node.invocation_id(), state(role)) == (layout, invocation, before)
+    run = role.play(role.bench.source(), {**role.local, **STATIC}, kubelet_config_state_files="switch")
+    assert run.code == 0 and policy(role) == ("static", "static"), run.output
+    gone = role.play(None, "", tasks_from="reset", kubelet_config_state_files="switch")
+    assert gone.code == 0 and policy(role) == ("none", "none"), gone.output
+
+
+ARGV = "tr '\\0' '\\n' < /proc/$(systemctl show -P MainPID kubelet)/cmdline"
+
+
+@pytest.mark.parametrize(
+    "by_environment",
+    [pytest.param(False, id="in the unit", marks=pytest.mark.long), pytest.param(True, id="in a file")],
+)
+def test_switch_again_a_new_unit_and_reset(role: Role, by_environment: bool) -> None:
+    """In a file: as Kubespray, kops, EKS and AKS start kubelets. A package upgrade then brings one more flag."""
+    config, source = {**role.local, settled.FIELD: settled.NEW}, role.bench.source()
+    with plain_unit(role.node, by_environment=by_environment):
+        role.bench.wait(role.bench.healthy, 30, "healthz")
+        layout, argv = role.layout(), role.node.run(ARGV)
+        first = role.play(source, config, kubelet_config_trial_seconds=2)
+        assert first.code == 0, first.output
+        assert settled.qps(role.bench) == settled.NEW
+        assert role.node.run(ARGV) == f"{argv}--config={STORE}/active/kubelet\n"
+        invocation = role.node.invocation_id()
+        second = role.play(source, config, kubelet_config_trial_seconds=2)
+        assert second.code == 0 and second.recap("n1")["changed"] == 0, second.output
+        assert role.node.invocation_id() == invocation
+        settled.settled(role.bench, settled.NEW, 30)
+
+        if by_environment:
+            restarted(role, "s/KUBELET_ARGS$/KUBELET_ARGS --v=3/")
+            assert role.node.run(ARGV) == f"{argv}--v=3\n--config={STORE}/active/kubelet\n"
+            assert settled.qps(role.bench) == settled.NEW
+            restarted(role, "s/ --v=3$//")
+        gone = role.play(None, "", tasks_from="reset")
+        assert gone.code == 0, gone.output
+        assert (role.layout(), role.node.run(ARGV)) == (layout, argv)
+        settled.settled(role.bench, settled.OLD, 30)
+
+
+def restarted(role: Role, edit: str) -> None:
+    """Edit the unit as sed does, and restart the kubelet."""
+    role.node.run(f"sed -i '{edit}' {SERVICE} && systemctl daemon-reload && systemctl restart kubelet")
+    role.bench.wait(role.bench.healthy, 30, "healthz")

@@ -1,7 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The node's own kubelet binary checks configurations in a sandbox, without an effect on the running kubelet."""
+"""On real nodes: the own kubelet binary checks configurations in a sandbox, without an effect on the running kubelet;
+and the report of the preflight is what systemd and the kubelet really do.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ import typing as t
 
 import pytest
 
+from tests.lab import kubeadm
 from tests.support.lab_node.preflight_node import PLACE, Node
+from tests.support.plays.ansible import Ansible
 
 # Fields of a configuration, or the whole text.
 CONFIGS: dict[str, tuple[dict[str, t.Any] | str, str, str, list[str]]] = {
@@ -66,32 +70,6 @@ for name, text in {texts!r}.items():
     assert node.run(state) == before
 
 
-@pytest.mark.fault(case=42)
-def test_a_binary_without_an_answer_has_checked_nothing(nodes: dict[str, Node]) -> None:
-    node = nodes["n1"]
-    for name, script in (
-        ("hang", "exec sleep 60"),
-        ("silent", "exit 1"),
-        ("strange", "echo hello; exit 1"),
-        ("nosy", "ls -A /run; touch /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x; mkdir /sys/fs/cgroup/x; ip link"),
-    ):
-        node.write(f"{PLACE}/{name}", f"#!/bin/sh\n{script}\n")
-    node.run(f"chmod 755 {PLACE}/*")
-    found = node.python(f"""
-result = {{}}
-for name in ("hang", "silent", "strange", "nosy", "missing"):
-    started = time.monotonic()
-    result[name] = [*binary.check("{{}}", ["/usr/bin/kubelet"], {PLACE!r} + "/" + name), time.monotonic() - started]
-result["flag"] = [*binary.check("{{}}", ["/usr/bin/kubelet", "--no-such-flag=1"])]
-""")
-    assert {answer[0] for answer in found.values()} == {"not checked"}
-    assert found["hang"][3] < 50
-    assert "killed if it has not ended" in found["hang"][1][0] and "no kubelet binary" in found["missing"][1][0]
-    assert "unknown flag: --no-such-flag" in found["flag"][1][0]
-    assert node.run("pgrep -f '[s]leep 60' || true") == "", "the check must end a hanging kubelet"
-    assert node.run("ls /var/lib/kubelet/x /etc/x /sys/fs/cgroup/x 2>/dev/null || true") == ""
-
-
 def test_the_sandbox_has_no_network_and_nothing_to_write(nodes: dict[str, Node]) -> None:
     node = nodes["n1"]
     node.write(
@@ -105,3 +83,30 @@ def test_the_sandbox_has_no_network_and_nothing_to_write(nodes: dict[str, Node])
     assert "wrote" not in output and "CapEff: 0000000000000004" in output.replace("\\t", " ").replace("\t", " "), output
     assert " 1 Cap" in output.replace("\t", " "), f"one interface, no route: {output}"
     assert "containerd" not in output and "dbus" not in output, output
+
+
+def module(ansible: Ansible, host: str, **config: t.Any) -> dict[str, t.Any]:
+    """Run the module on a node over ssh, like a user, for a configuration."""
+    return ansible.module("kubelet_preflight_info", {"config": json.dumps(config)}, host=host)
+
+
+def test_what_a_kubeadm_node_runs(nodes: dict[str, Node], ansible: Ansible) -> None:
+    found = module(ansible, "n2", **{**nodes["n2"].header(), "maxPodz": 1, "cgroupDriver": "systemd"})
+    kubelet = found["kubelet"]
+    assert (
+        kubelet["command"]
+        == nodes["n2"].run("tr '\\0' '\\n' < /proc/$(systemctl show -P MainPID kubelet)/cmdline").split("\n")[:-1]
+    )
+    assert (kubelet["form"], kubelet["command_source"], kubelet["changes_at_restart"]) == ("kubeadm", "process", False)
+    assert kubelet["config"] == "/var/lib/kubelet/config.yaml"
+    assert kubelet["config_given_by"] == {
+        "file": f"{kubeadm.drop_in_folder(nodes['n2'].minor)}/10-kubeadm.conf",
+        "line": 3,
+    }
+    assert kubelet["version"] == nodes["n2"].lab_node.release.version
+    assert kubelet["shadowed"] == {"maxPods": {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 1}}
+    assert found["check"] == {"verdict": "valid", "messages": [], "unknown_fields": ["maxPodz"]}
+    assert found["host"]["container_runtime"]["cgroup_driver"] == "cgroupfs"
+    assert found["host"]["state_files"]["cpu"] == {"path": "/var/lib/kubelet/cpu_manager_state", "policy": "none"}
+    assert [problem["rule"] for problem in found["problems"]] == ["cgroup-driver"]
+    assert ["maxPodz" in reason for reason in found["reasons"]] == [True] and found["node_proof"]

@@ -13,10 +13,10 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
+from tests.lab.kubeadm import OWN_CONFIG
 from tests.lab.lab import Lab
 from tests.support.kubelets.kubelet_starts import ENDS, HIDES, OLDER, STARTS
 from tests.support.kubelets.start_outcome import opened, outcome
-from tests.support.lab.settled import LOCAL
 from tests.support.lab_node.node_bench import PLACE, Bench
 from tests.support.lab_node.preflight_node import HEADER, Node
 from tests.support.texts import yaml_forms
@@ -26,40 +26,29 @@ CFS = {"featureGates": {"CustomCPUCFSQuotaPeriod": True}}
 SHUTDOWN = {"featureGates": {"GracefulNodeShutdown": True}}
 NO_TOPOLOGY = {"featureGates": {"TopologyManager": False}}
 # On both sides of each boundary.
+NUMBERS = {
+    "eventBurst": (-1,),
+    "eventRecordQPS": (-1,),
+    "healthzPort": (0, 65535, 65536),
+    "imageGCHighThresholdPercent": (100, 101),
+    "imageGCLowThresholdPercent": (84, 85),
+    "iptablesDropBit": (-1, 31, 32),
+    "iptablesMasqueradeBit": (32,),
+    "kubeAPIBurst": (-1,),
+    "kubeAPIQPS": (-1, 0),
+    "maxOpenFiles": (-1,),
+    "maxPods": (-1, 0),
+    "nodeLeaseDurationSeconds": (-1, 1),
+    "nodeStatusMaxImages": (-2, -1),
+    "oomScoreAdj": (-1001, -1000, 1000, 1001),
+    "podsPerCore": (-1,),
+    "port": (65535, 65536),
+    "readOnlyPort": (65535, 65536),
+    "registryBurst": (-1,),
+    "registryPullQPS": (-1,),
+}
 CONFIGS: tuple[dict[str, t.Any], ...] = (
-    {"kubeAPIQPS": -1},
-    {"kubeAPIQPS": 0},
-    {"eventBurst": -1},
-    {"eventRecordQPS": -1},
-    {"kubeAPIBurst": -1},
-    {"maxOpenFiles": -1},
-    {"maxPods": -1},
-    {"maxPods": 0},
-    {"podsPerCore": -1},
-    {"registryBurst": -1},
-    {"registryPullQPS": -1},
-    {"healthzPort": 65536},
-    {"healthzPort": 65535},
-    {"healthzPort": 0},
-    {"port": 65536},
-    {"port": 65535},
-    {"readOnlyPort": 65536},
-    {"readOnlyPort": 65535},
-    {"oomScoreAdj": -1001},
-    {"oomScoreAdj": -1000},
-    {"oomScoreAdj": 1000},
-    {"oomScoreAdj": 1001},
-    {"iptablesDropBit": 32},
-    {"iptablesDropBit": -1},
-    {"iptablesMasqueradeBit": 32},
-    {"imageGCHighThresholdPercent": 100},
-    {"imageGCHighThresholdPercent": 101},
-    {"imageGCLowThresholdPercent": 84},
-    {"imageGCLowThresholdPercent": 85},
-    {"nodeLeaseDurationSeconds": -1},
-    {"nodeLeaseDurationSeconds": 1},
-    {"nodeStatusMaxImages": -1},
-    {"nodeStatusMaxImages": -2},
+    *({field: number} for field, numbers in NUMBERS.items() for number in numbers),
     {"cgroupsPerQOS": False},
     {"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]},
     {"cgroupsPerQOS": False, "enforceNodeAllocatable": []},
@@ -95,7 +84,6 @@ CONFIGS: tuple[dict[str, t.Any], ...] = (
     {"showHiddenMetricsForVersion": "1.19"},
     {"showHiddenMetricsForVersion": "1.18"},
     {"logging": {"format": "xml"}},
-    {"iptablesDropBit": 31},
     {"topologyManagerPolicy": "single-numa-node"},
     {"topologyManagerPolicy": "none", **NO_TOPOLOGY},
     {"shutdownGracePeriodCriticalPods": "1ns"},
@@ -167,11 +155,11 @@ def without_guard(static_lab: Lab) -> t.Iterator[Bench]:
     """Yield node n1 with the code only; restore its own file."""
     bench = Bench(static_lab, "n1")
     bench.bring()
-    bench.node.run(f"cp -a {LOCAL} {COPY}")
+    bench.node.run(f"cp -a {OWN_CONFIG} {COPY}")
     try:
         yield bench
     finally:
-        bench.node.run(f"cp -a {COPY} {LOCAL}; rm -rf {COPY} {PLACE} {PLACE}.b64; {RESTART}")
+        bench.node.run(f"cp -a {COPY} {OWN_CONFIG}; rm -rf {COPY} {PLACE} {PLACE}.b64; {RESTART}")
         bench.wait(bench.healthy, 60, "healthz with the own file", every=1)
 
 
@@ -182,7 +170,7 @@ def test_every_form_is_live_as_it_is_read(without_guard: Bench) -> None:
     for forms in yaml_forms.rounds(bench.node.release.minor):
         rest = {name: value for name, value in own.items() if name not in {form.field for form in forms}}
         text = yaml.safe_dump(rest) + "".join(form.text for form in forms)
-        bench.node.run(f"cat > {LOCAL}; {RESTART}", stdin=text)
+        bench.node.run(f"cat > {OWN_CONFIG}; {RESTART}", stdin=text)
         bench.wait(bench.healthy, 60, f"healthz with {[form.text for form in forms]}", every=1)
         live, read = bench.configz(), bench.python(READ)
         for form in forms:

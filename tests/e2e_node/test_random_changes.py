@@ -65,7 +65,6 @@ class Change:
         return f"{self.bench.node.name}: {kind}, {self.event} after {self.delay:.0f} s"
 
     def happen(self) -> None:
-        """Let the event happen, some seconds after the beginning."""
         time.sleep(self.delay)
         EVENTS[self.event](self.bench)
 
@@ -132,13 +131,11 @@ def test_random_changes(both: Role, rounds: int, seed: int) -> None:
 
 
 def verdict(run: Run, name: str) -> str:
-    """Return what the recap of a finished run reports of a node."""
     recap = run.recap(name)
     return UNREACHABLE if recap.get("unreachable") else FAILED if recap["failed"] else OK
 
 
 def figures(done: t.Sequence[Change], killed: int) -> dict[str, t.Any]:
-    """Return the figures of a soak."""
     seconds = [change.seconds for change in done]
     return {
         "changes": len(done),

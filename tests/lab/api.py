@@ -53,7 +53,6 @@ class Api:
         return answer
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
     def ensure(self, path: str, item: dict[str, Any]) -> None:

@@ -85,5 +85,4 @@ def run_long(title: str, *argv: object, log: Path, cwd: Path | None = None, env:
 
 
 def warn(text: str) -> None:
-    """Print one line to stderr."""
     print(f"lab: {text}", file=sys.stderr, flush=True)

@@ -51,7 +51,6 @@ class ControlPlane:
         write_private(self.kubeconfig, kubeconfig(self.url, self.ca.certificate, "kubernetes-admin", certificate, key))
 
     def api(self) -> Api:
-        """Open a new connection as administrator."""
         return Api(
             self.settings.gateway, PORT, self.ca.certificate, self.ca.folder / "admin.crt", self.ca.folder / "admin.key"
         )
@@ -83,11 +82,9 @@ class ControlPlane:
         processes.stop(self.settings, "apiserver", patience=1)
 
     def is_running(self) -> bool:
-        """Return whether the API server's process exists."""
         return bool(processes.find(self.settings, "apiserver"))
 
     def is_etcd_running(self) -> bool:
-        """Return whether etcd's process exists."""
         return bool(processes.find(self.settings, "etcd"))
 
     def _start_etcd(self) -> None:

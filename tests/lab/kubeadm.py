@@ -35,7 +35,6 @@ TRAITS = {"n2": Traits(flags=("--max-pods=61",), qos_cgroups=False), "n3": Trait
 
 
 def traits(name: str) -> Traits:
-    """Return the traits of a node."""
     return TRAITS.get(name, Traits())
 
 

@@ -283,7 +283,6 @@ class Lab:
         }
 
     def is_whole(self) -> bool:
-        """Return whether the API server and all nodes are up and Ready."""
         return bool(self.nodes) and {node.name for node in self.nodes} == self.ready_nodes()
 
     def table(self) -> str:

@@ -68,7 +68,6 @@ def plug(settings: Settings, veth: str) -> None:
 
 
 def has_link(name: str) -> bool:
-    """Return whether an interface of this name exists."""
     return run("ip", "link", "show", name, check=False).returncode == 0
 
 

@@ -342,7 +342,6 @@ users:
         copy.unlink()
 
     def unit_property(self, name: str, unit: str = "kubelet.service") -> str:
-        """Return one property of a unit as systemd shows it."""
         return self.run(f"systemctl show --property={name} --value {unit}").strip()
 
     def invocation_id(self) -> str:

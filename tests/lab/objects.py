@@ -16,7 +16,6 @@ LABEL = "livenodes.lab/bare"
 
 
 def ready_nodes(api: Api) -> set[str]:
-    """Return the names of the nodes whose condition Ready is true."""
     items = api.call("GET", f"/api/v1/nodes?labelSelector=%21{LABEL.replace('/', '%2F')}")["items"]
     return {
         item["metadata"]["name"]
@@ -81,7 +80,6 @@ def remove_nodes(api: Api, prefix: str) -> None:
 
 
 def labels(prefix: str) -> dict[str, str]:
-    """Return the labels of the bare nodes of a prefix."""
     return {LABEL: hashlib.sha256(prefix.encode()).hexdigest()[:16]}
 
 

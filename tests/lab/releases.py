@@ -42,7 +42,6 @@ class Release:
 
     @property
     def minor(self) -> int:
-        """Return the second number of the version."""
         return minor_of(self.version)
 
     def programs(self) -> list[str]:

@@ -95,7 +95,6 @@ def claim(folder: Path) -> None:
 
 
 def is_lab(folder: Path) -> bool:
-    """Return whether `claim` created this folder."""
     return (folder / f".{PROJECT}").exists()
 
 

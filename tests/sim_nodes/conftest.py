@@ -20,7 +20,6 @@ Nodes = dict[str, SimNode]
 
 @pytest.fixture(scope="module")
 def cluster() -> t.Iterator[Cluster]:
-    """Yield the cluster."""
     with Cluster("v1.36.2") as found:
         yield found
 

@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.sim.cluster import Cluster
 from tests.sim.nodes.calls import Calls
-from tests.sim.nodes.node import KUBELET, SimNode
+from tests.sim.nodes.node import SimNode
 
 GUARD = "livenodes-kubelet-guard.service"
 STATUS = f"{PREFIX}status"
@@ -29,22 +29,18 @@ class Trials:
         self.calls = Calls(node, delivery)
 
     def switched(self, pods: int) -> dict[str, str]:
-        """Switch to a `maxPods` and wait for it; return the source."""
         done = self.calls.switch({"maxPods": pods}, trial_seconds=1)
         self.node.wait(lambda: self.node.configz().get("maxPods") == pods, 20, "the new configuration")
         return t.cast("dict[str, str]", done["source"])
 
     def confirm(self, source: dict[str, str]) -> None:
-        """Confirm a source, as the controller does."""
         self.calls.apply("confirmed", source=source)
 
     def reason(self) -> str:
-        """Return the reason that the guard reported last."""
         text = self.cluster.node(self.node.name)["metadata"].get("annotations", {}).get(STATUS, "{}")
         return str(json.loads(text).get("reason", ""))
 
     def passed(self) -> bool:
-        """Whether the configuration became last-known-good."""
         return self.reason() == "passed its trial"
 
 
@@ -61,19 +57,3 @@ def test_the_guard_verifies_what_the_kubelet_logged(trials: Trials) -> None:
     trials.confirm(trials.switched(71))
     trials.node.wait(trials.passed, 30, "last-known-good")
     assert "verified by the kubelet's log: it logged the configuration on trial" in trials.node.journal(GUARD)
-
-
-@pytest.mark.parametrize("trials", ["dropin"], indirect=True)
-def test_a_drop_in_that_wins_is_named(trials: Trials) -> None:
-    """The kubelet was restarted with it after the controller's last look and before its confirmation."""
-    source = trials.switched(72)
-    later = f"{CONFIG}/conf.d/95-other.conf"
-    header = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
-    trials.node.write(later, f"{header}maxPods: 61\n")
-    trials.node.systemctl("restart", KUBELET)
-    trials.confirm(source)
-    wanted = "the kubelet logged other values than those on trial: maxPods"
-    trials.node.wait(lambda: trials.reason().endswith(wanted), 30, "the reason")
-    trials.node.at(later).unlink()
-    trials.node.systemctl("restart", KUBELET)
-    trials.node.wait(trials.passed, 40, "last-known-good")

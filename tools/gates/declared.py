@@ -304,7 +304,7 @@ def e2e_other_python(_long: bool) -> list[str]:
 
 
 # These run on a lab of their own, so that the lanes take equally long.
-GUARD = files("e2e_node", "guard guard_faults new_binary")
+GUARD = files("e2e_node", "guard")
 # tests/unit/.../_node/guard: all evidence, as tables, and random sequences.
 GUARD_LONG = files("e2e_node", "random_changes")
 NODE = ["tests/e2e_node", *without([*GUARD, *GUARD_LONG])]

@@ -33,7 +33,6 @@ WAYS = (NATIVE, FOLLOWERS)
 
 
 def main() -> int:
-    """Measure, print and write."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, nargs="+", default=[100, 1000, 5000])
     parser.add_argument("--variants", nargs="+", default=["1", "10", "all"], help="all: as many as nodes")
@@ -69,7 +68,6 @@ def main() -> int:
 
 
 def runs_of(point: Point, playbooks: t.Sequence[str]) -> t.Iterator[Figures]:
-    """Run the playbooks against one cluster."""
     followed = point.way == FOLLOWERS
     version = MODERN if followed else DEFAULT
     with tempfile.TemporaryDirectory() as home, Served(point.nodes, version, followed) as served:

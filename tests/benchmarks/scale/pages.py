@@ -40,7 +40,6 @@ def line(row: Figures) -> str:
 
 
 def text(found: t.Sequence[Figures]) -> str:
-    """Return the figures as JSON."""
     about = {
         "command": COMMAND,
         "python": platform.python_version(),

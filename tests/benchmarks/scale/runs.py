@@ -54,12 +54,10 @@ class Figures:
 
     @property
     def requests(self) -> int:
-        """Return the number of all requests."""
         return sum(kind["requests"] for kind in self.kinds.values())
 
     @property
     def bytes(self) -> int:
-        """Return the bytes of all requests and answers."""
         return sum(kind["bytes"] for kind in self.kinds.values())
 
 

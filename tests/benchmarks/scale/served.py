@@ -111,7 +111,6 @@ class Served:
 
 
 def name_of(number: int) -> str:
-    """Return the name of a node."""
     return f"worker-{number:05}"
 
 

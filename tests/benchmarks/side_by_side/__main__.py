@@ -43,7 +43,6 @@ def fast(nodes: int, home: Path) -> dict[str, ways.Took]:
 
 
 def playbook(nodes: int, home: Path) -> dict[str, ways.Took]:
-    """Measure the playbook rollout."""
     with Served(nodes) as served:
         names = [name_of(number) for number in range(nodes)]
         took = ways.rollout(
@@ -78,7 +77,6 @@ WAYS: dict[str, t.Callable[[ways.Cluster, damage.Config], ways.Took]] = {
 
 
 def main() -> int:
-    """Measure, print, write."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--slow-nodes", type=int, default=100)

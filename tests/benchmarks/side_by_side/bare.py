@@ -42,7 +42,6 @@ def patch(address: str, files: list[str], name: str, body: bytes) -> None:
 
 
 def main() -> None:
-    """Patch all nodes."""
     address, connections, files = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
     given = json.load(sys.stdin)
     body = json.dumps({"spec": {"configSource": {"configMap": given["source"]}}}).encode()

@@ -109,5 +109,4 @@ def _misled(cluster: Cluster, node: str) -> bool:
 
 
 def as_text(rows: t.Sequence[Left]) -> str:
-    """Return the rows as JSON."""
     return json.dumps([dataclasses.asdict(row) for row in rows], indent=1)

@@ -68,7 +68,6 @@ class Took:
 
 
 def run(command: t.Sequence[str], count: int, given: t.Any = None, cwd: Path | None = None, **more: str) -> Took:
-    """Run a command to its end."""
     before, began = spent(), time.monotonic()
     done = subprocess.run(
         command, input=None if given is None else json.dumps(given), text=True, check=False, cwd=cwd,

@@ -10,10 +10,7 @@ import dataclasses
 import functools
 import typing as t
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
-    compare,
-    fields,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.minors import api_versions, fields_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import fatal, types, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig

@@ -46,11 +46,9 @@ class DynamicKubelet(Kubelet):
         """When it saw its source."""
 
     def configz(self) -> Config:
-        """Return what it runs."""
         return self.state.configz
 
     def dies(self) -> bool:
-        """Return whether its configuration ends it at each start."""
         return self.state.deadly and self.follows
 
     def status(self) -> dict[str, t.Any]:
@@ -85,12 +83,6 @@ class DynamicKubelet(Kubelet):
         with self.lock:
             self.state.empty()
             self.restarted()
-        self.poke()
-
-    def hear(self) -> None:
-        """End deafness."""
-        self.deaf = False
-        self.renew()
         self.poke()
 
     def _sync(self, source: dict[str, str] | None) -> None:

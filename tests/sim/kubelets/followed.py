@@ -95,7 +95,6 @@ class FollowedKubelet(StaticKubelet):
         self._note(answer=self.answer_)
 
     def _assign(self, source: dict[str, str], orders: Orders, delivery: str) -> str:
-        """Switch to a source; return why that was refused."""
         path = f"/api/v1/namespaces/{source['namespace']}/configmaps/{source['name']}"
         status, found = self.host.request("GET", path)
         if status in (403, 404):

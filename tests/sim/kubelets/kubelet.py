@@ -101,7 +101,6 @@ class Kubelet:
             self.host.after(RESTART_SECONDS, self._again, self.invocation)
 
     def stop(self) -> None:
-        """Stop the unit."""
         self.running = False
         self.invocation = ""
 

@@ -138,7 +138,6 @@ class LegacyKubelet(Kubelet):
             self.poke()
 
     def poke(self) -> None:
-        """Look at its source later."""
         self.host.after(self.delay, self._sync, self.source)
 
     def _sync(self, source: t.Any) -> None:
@@ -208,7 +207,6 @@ class LegacyKubelet(Kubelet):
         return True
 
     def restarted(self) -> None:
-        """Run anew what it has on its disk."""
         self._load()
         super().restarted()
         if self.minor == 10:

@@ -53,16 +53,13 @@ class StaticKubelet(Kubelet):
         self.dropins = self.dropins if dropins is None else dict(dropins)
 
     def restart(self) -> None:
-        """Restart it."""
         with self.lock:
             self.restarted()
 
     def configz(self) -> Config:
-        """Return what it runs."""
         return self._live
 
     def dies(self) -> bool:
-        """Return whether it ends with its files."""
         try:
             self._live, self.words = self._read(), ""
         except Ended as error:

@@ -22,23 +22,19 @@ class Calls(NodeCalls):
         self.node = node
 
     def python(self, code: str) -> t.Any:
-        """Run code on the node; return the JSON that it printed."""
         done = self.node.run("-c", code, PYTHONPATH=os.pathsep.join(part for part in sys.path if part))
         if done.returncode:
             raise AssertionError(done.stderr)
         return json.loads(done.stdout.splitlines()[-1])
 
     def own_config(self) -> dict[str, t.Any]:
-        """Read it."""
         return self.node.own_config()
 
     def restart(self) -> None:
-        """Ask the stand-in for systemd."""
         self.node.systemctl("reset-failed", KUBELET)
         self.node.systemctl("restart", KUBELET)
 
     def wait_healthy(self) -> None:
-        """Ask healthz."""
         self.node.wait(self.node.healthy, 20, "healthz with its own file")
 
     def switch(self, fields: dict[str, t.Any], check: bool = False, **options: t.Any) -> dict[str, t.Any]:

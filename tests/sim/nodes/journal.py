@@ -29,7 +29,6 @@ class Journal:
         self._lock = threading.Lock()
 
     def add(self, unit: str, invocation: str, pid: int, text: str) -> None:
-        """Write one line."""
         with self._lock:
             self._lines.append(Line(unit, invocation, pid, text, time.time()))
 

@@ -50,8 +50,6 @@ def quoted(text: str) -> str:
 
 
 class Kubelet:
-    """One kubelet that runs."""
-
     def __init__(self, root: Path, version: str, words: list[str]) -> None:
         self.root, self.version, self.words = root, version, words
         self.minor = int(version.split(".")[1])
@@ -142,7 +140,6 @@ class Kubelet:
             (folder / "7").symlink_to(f"socket:[{inode}]")
 
     def answer(self, path: str) -> tuple[int, str]:
-        """Return status and text of a GET."""
         if path == "/healthz":
             return 200, "ok"
         if path == "/configz":

@@ -95,7 +95,6 @@ class SimNode:
         return self.root / "usr/bin/python3"
 
     def variables(self) -> dict[str, t.Any]:
-        """Return the variables of its inventory host."""
         return {"ansible_connection": "local", "ansible_python_interpreter": str(self.python)}
 
     def _write_files(self) -> None:
@@ -184,7 +183,6 @@ class SimNode:
     # Power
 
     def boot(self) -> None:
-        """Start the node's systemd, which starts the kubelet."""
         self.write("/proc/sys/kernel/random/boot_id", f"{uuid.uuid4()}\n")
         self.write("/proc/net/tcp", TCP_HEAD)
         self.systemd.boot()
@@ -211,7 +209,6 @@ class SimNode:
         threading.Thread(target=_accept, args=(self._runtime,), daemon=True).start()
 
     def stop_runtime(self) -> None:
-        """Stop the container runtime."""
         if self._runtime:
             with contextlib.suppress(OSError):
                 self._runtime.shutdown(socket.SHUT_RDWR)
@@ -236,22 +233,18 @@ class SimNode:
         return place.read_text(encoding="utf-8") if default is None or place.exists() else default
 
     def write(self, path: str, text: str) -> None:
-        """Write a file of the node."""
         place = self.at(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
 
     def show(self, name: str, unit: str = KUBELET) -> str:
-        """Return one property of a unit."""
         return self.systemd.properties(unit).get(name, "")
 
     def systemctl(self, *words: str) -> str:
-        """Run systemctl; return what it printed, both streams together."""
         _code, output, errors = self.systemd.answer(["systemctl", *words])
         return output + errors
 
     def journal(self, unit: str = KUBELET) -> str:
-        """Return a unit's lines in the journal."""
         return self.systemd.journal.printed([f"--unit={unit}"])
 
     def kill_kubelet(self) -> None:
@@ -300,7 +293,6 @@ class SimNode:
             return {}
 
     def own_config(self) -> dict[str, t.Any]:
-        """Return the fields of the node's own config file."""
         return t.cast("dict[str, t.Any]", yaml.safe_load(self.read(kubeadm.OWN_CONFIG)))
 
     def healthy(self) -> bool:

@@ -88,7 +88,6 @@ class Service:
             return self._start(0)
 
     def stop(self) -> None:
-        """Stop the service and wait for its end."""
         with self._job:
             if self._waiting:
                 self._waiting.cancel()

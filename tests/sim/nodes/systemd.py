@@ -45,10 +45,7 @@ class Systemd:
         owner = self
 
         class Handler(socketserver.StreamRequestHandler):
-            """One command."""
-
             def handle(self) -> None:
-                """Answer it."""
                 words = json.loads(self.rfile.readline())
                 self.wfile.write(json.dumps(owner.answer(words)).encode())
 
@@ -118,7 +115,6 @@ class Systemd:
         )
 
     def environment(self) -> dict[str, str]:
-        """Return the environment of services."""
         kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
         return {**kept, "PATH": f"{self.root}/usr/bin:{os.environ.get('PATH', os.defpath)}", LIFE: str(self._alive)}
 
@@ -146,7 +142,6 @@ class Systemd:
         return list(words)
 
     def register(self, pid: int, words: t.Sequence[str]) -> None:
-        """Show a process in the node's /proc."""
         place = self.root / "proc" / str(pid)
         (place / "fd").mkdir(parents=True, exist_ok=True)
         (place / "task").mkdir(exist_ok=True)
@@ -156,7 +151,6 @@ class Systemd:
         (place / "stat").write_text(f"{pid} ({Path(words[0]).name[:15]}) {' '.join(fields)}\n", encoding="ascii")
 
     def forget(self, pid: int) -> None:
-        """Remove a process from the node's /proc, and its sockets."""
         shutil.rmtree(self.root / "proc" / str(pid), ignore_errors=True)
         table = self.root / "proc/net/tcp"
         rows = table.read_text(encoding="ascii").splitlines(keepends=True)
@@ -289,7 +283,6 @@ TCP_HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when r
 
 
 def place_of(root: Path) -> str:
-    """Return the node's Python."""
     return f"{root}/usr/bin/python3"
 
 

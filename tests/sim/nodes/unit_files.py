@@ -36,7 +36,6 @@ class UnitFiles:
     settings: t.Mapping[str, t.Sequence[str]]
 
     def last(self, name: str, default: str = "") -> str:
-        """Return the last assignment of a setting."""
         return (self.settings.get(name) or (default,))[-1]
 
     def seconds(self, name: str, default: float) -> float:
@@ -52,7 +51,6 @@ class UnitFiles:
         return (any(either) or not either) and all(there for path, there in found.items() if not path.startswith("|"))
 
     def environment(self) -> dict[str, str]:
-        """Return the variables of Environment=."""
         words = (word for text in self.settings.get("Environment", ()) for word in unit_words.split(text))
         return {name: value.replace("%%", "%") for name, _equals, value in (word.partition("=") for word in words)}
 

@@ -32,7 +32,6 @@ Answers = list[tuple[Fields, str]]
 
 
 def ask(node: Node, configs: t.Sequence[Fields]) -> Answers:
-    """Ask the kubelet of a node about configurations."""
     # The nodes of the lab have cgroup v1.
     own = {"failCgroupV1": False} if node.minor >= 35 else {}
     complete = [{**HEADER, **own, **config} for config in configs]

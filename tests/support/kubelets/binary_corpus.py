@@ -133,18 +133,15 @@ KINDS: dict[str, t.Callable[[str], t.Any]] = {
 
 
 def recorded(version: str) -> BinaryFacts:
-    """Return the facts that were recorded of a version."""
     return BinaryFacts(**_read(f"binary-{version}"))
 
 
 def recorded_values(version: str) -> list[Answer]:
-    """Return the answers that were recorded of a version."""
     answers: list[Answer] = [tuple(answer) for answer in _read(f"values-{version}")]
     return answers
 
 
 def recorded_starts(version: str) -> tuple[str, dict[str, str]]:
-    """Return the --help that was recorded of a version, and the outputs of its starts."""
     found = _read(f"starts-{version}")
     return "\n".join(found["help"]), found["starts"]
 

@@ -51,10 +51,8 @@ def refuses_in(config: dict[str, t.Any], rule: str, refused: t.Iterable[int]) ->
 
 
 def messages(config: dict[str, t.Any], minor: int) -> list[str]:
-    """Return the messages of the rules about a configuration."""
     return [problem.message for problem in validation.check(EffectiveConfig(config, minor))]
 
 
 def accepted(config: dict[str, t.Any], minor: int) -> bool:
-    """Return whether no rule finds a problem."""
     return not messages(config, minor)

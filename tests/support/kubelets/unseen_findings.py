@@ -46,7 +46,6 @@ def configs(binary: BinaryFacts, values: t.Sequence[Answer]) -> dict[Case, Confi
 
 
 def text_of(config: Config) -> str:
-    """Return the name of a case of values."""
     return json.dumps(config, sort_keys=True)
 
 
@@ -137,7 +136,6 @@ def _upgrade(minor: int, about: str, given: dict[str, t.Any]) -> frozenset[tuple
 
 
 def every_flag() -> list[str]:
-    """Return all flags of the tables."""
     return sorted({*fields.FLAGS, *flags_table.LAST_MINOR})
 
 

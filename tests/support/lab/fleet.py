@@ -36,7 +36,6 @@ class Fleet:
         self.names = tuple(node.name for node in lab.nodes)
 
     def look(self) -> dict[str, Glance]:
-        """Return all nodes by name."""
         with ThreadPoolExecutor(len(self.names)) as pool:
             return dict(zip(self.names, pool.map(self._glance, self.names)))
 
@@ -53,15 +52,12 @@ class Fleet:
         return Glance(found[0]["kubeAPIQPS"], invocation, bool(self.node(name)["spec"].get("unschedulable")))
 
     def node(self, name: str) -> dict[str, t.Any]:
-        """Return a Node object."""
         return self.lab.get(f"/api/v1/nodes/{name}")
 
     def qps(self) -> dict[str, int]:
-        """Return the live `kubeAPIQPS` of each node."""
         return {name: glance.qps for name, glance in self.look().items()}
 
     def leases(self) -> list[dict[str, t.Any]]:
-        """Return the leases of rollouts."""
         return t.cast("list[dict[str, t.Any]]", json.loads(self.lab.kubectl(*LEASES))["items"])
 
     def wait_listening(self, names: t.Iterable[str]) -> None:
@@ -85,5 +81,4 @@ class Fleet:
 
 
 def changed(before: dict[str, Glance], after: dict[str, Glance]) -> set[str]:
-    """Return the nodes whose kubelet has restarted."""
     return {name for name, glance in after.items() if glance.invocation != before[name].invocation}

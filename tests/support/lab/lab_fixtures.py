@@ -16,7 +16,6 @@ from tests.support.api.proxy import Proxy
 
 @pytest.fixture(scope="session")
 def session(lab: Lab) -> Session:
-    """Return a session as cluster administrator."""
     return Session({"kubeconfig": str(lab.kubeconfig)})
 
 

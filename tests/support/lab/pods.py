@@ -138,7 +138,6 @@ class Pods:
             wait_for(f"the end of pod {name}", lambda name=name: self.see(name) is None, seconds)
 
     def delete(self, *names: str) -> None:
-        """Delete directly bound pods and wait for their removal."""
         for name in names:
             self._delete(self._path(name))
         self.wait_gone(*names)

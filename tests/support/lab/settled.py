@@ -11,7 +11,6 @@ import json
 
 import yaml
 
-from tests.lab import kubeadm
 from tests.lab.console import LabError
 from tests.support.lab_node.node_bench import STORE, Bench
 
@@ -20,60 +19,7 @@ FIELD = "registryPullQPS"
 OLD, NEW = 5, 77
 """Values of this field: its default, and the one on trial."""
 GUARD = "livenodes-kubelet-guard.service"
-LOCAL = "/var/lib/kubelet/config.yaml"
 DROPIN = "/etc/systemd/system/kubelet.service.d/zzz-livenodes-kubelet.conf"
-ENDS = (
-    "}",
-    *sorted(
-        {
-            kubeadm.config_yaml(kubeadm.traits(name), minor, kubeadm.has_cgroup_v1()).splitlines()[-1]
-            for name in ("n1", "n2")
-            for minor in (kubeadm.DEFAULT_MINOR, 28, 36)
-        }
-    ),
-)
-"""How a complete configuration ends: one of ours, or a node's own file."""
-WITNESS = f"""
-import json, os, signal, time
-asked = []
-# Python would drop an exception that occurs while it closes a file.
-signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
-looks, holes = 0, []
-while not asked:
-    path = "{STORE}/active/kubelet" if os.path.exists("{DROPIN}") else "{LOCAL}"
-    try:
-        with open(path) as stream:
-            whole = stream.read().rstrip().endswith({ENDS!r})
-    except OSError:
-        whole = False
-    looks += 1
-    if not whole:
-        holes.append([time.time(), path])
-    time.sleep(0.02)
-with open("/root/witness.json", "w") as stream:
-    json.dump([looks, holes[:9]], stream)
-"""
-
-
-def watch(bench: Bench) -> None:
-    """Start to check repeatedly whether a kubelet that started now would find a complete configuration."""
-    bench.node.run(
-        "cat > /root/witness.py && rm -f /root/witness.json && "
-        "systemd-run --quiet --collect --unit=witness python3 /root/witness.py",
-        stdin=WITNESS,
-    )
-
-
-def unwatch(bench: Bench) -> None:
-    """Stop these checks."""
-    bench.node.run("systemctl stop witness.service", check=False)
-
-
-def watched(bench: Bench) -> None:
-    """Assert that all checks succeeded."""
-    unwatch(bench)
-    looks, holes = json.loads(bench.node.run("cat /root/witness.json && rm /root/witness.json /root/witness.py"))
-    assert looks > 10 and not holes, f"{bench.node.name}: {looks} looks, no whole configuration at {holes}"
 
 
 def qps(bench: Bench) -> int | None:

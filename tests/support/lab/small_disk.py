@@ -24,7 +24,6 @@ class SmallDisk:
         self.device = ""
 
     def mount(self) -> None:
-        """Create a new file system and mount it."""
         self.image.write_bytes(b"")
         run("truncate", f"--size={MEGABYTES}M", self.image)
         # No blocks reserved for root, for whom a full disk would otherwise still have space.
@@ -44,16 +43,6 @@ class SmallDisk:
         free = self.node.run(f"df --output=avail {STORE} | tail -1; mountpoint {STORE}").split()
         assert free[0] == "0" and f"{STORE} is a mountpoint" in " ".join(free), free
 
-    def fill_inodes(self) -> None:
-        """Leave no inode free."""
-        self.node.run(
-            f": > {STORE}/filler; mkdir {STORE}/filler.d; "
-            f"i=0; while : > {STORE}/filler.d/$i; do i=$((i+1)); done 2>/dev/null",
-            check=False,
-        )
-        free = self.node.run(f"df --output=iavail {STORE} | tail -1").strip()
-        assert free == "0", free
-
     def read_only(self) -> None:
         """Remount it read-only, as a kernel does with a damaged file system.
 
@@ -63,8 +52,7 @@ class SmallDisk:
         self.node.run(f"for i in $(seq 100); do {remount} 2>/dev/null && exit 0; sleep 0.1; done; {remount}")
 
     def heal(self) -> None:
-        """Make it writable, with free space."""
-        self.node.run(f"mount -o remount,rw {STORE} && rm -rf {STORE}/filler {STORE}/filler.d")
+        self.node.run(f"mount -o remount,rw {STORE} && rm -f {STORE}/filler")
 
     def close(self) -> None:
         """Unmount and remove it; the folder below is unchanged."""

@@ -31,12 +31,10 @@ class View:
 
     @property
     def error(self) -> str:
-        """Return the error in the kubelet's status."""
         return str(self.status.get("error") or "")
 
 
 def look(lab: Lab, name: str) -> View:
-    """Return the four views of one node."""
     node = lab.get(f"/api/v1/nodes/{name}")
     configz = lab.get(f"/api/v1/nodes/{name}/proxy/configz")
     machine = lab.node(name)
@@ -50,7 +48,6 @@ def look(lab: Lab, name: str) -> View:
 
 
 def look_at_all(lab: Lab, names: t.Iterable[str]) -> dict[str, View]:
-    """Return the four views of some nodes."""
     return {name: look(lab, name) for name in names}
 
 

@@ -168,17 +168,14 @@ class Answers(t.NamedTuple):
 
     @property
     def minor(self) -> int:
-        """Return the second number of the version."""
         return int(self.kubelet.split(".")[1])
 
     def live(self, name: str) -> Fields:
-        """Return what was live in a row."""
         found = {**self.plain, **self.rows[name]}
         return {field: value for field, value in found.items() if value != ABSENT}
 
 
 def ask(node: DropinNode, row: Row) -> Fields:
-    """Return what a kubelet runs with the files of a row."""
     node.write(row.base, {file: dropin(fields) for file, fields in row.dropins.items()})
     return node.live()
 
@@ -190,7 +187,6 @@ def changed(plain: Fields, live: Fields) -> Fields:
 
 
 def record(node: DropinNode) -> Answers:
-    """Ask a kubelet about each row."""
     plain = ask(node, Row({}, {}, {}))
     own = node.base()
     rows = {name: changed(plain, ask(node, row)) for name, row in LIVE.items()}
@@ -198,7 +194,6 @@ def record(node: DropinNode) -> Answers:
 
 
 def write(answers: Answers) -> None:
-    """Write the answers of a kubelet into the file of its version."""
     FACTS.mkdir(exist_ok=True)
     text = json.dumps(answers._asdict(), indent=1, sort_keys=True) + "\n"
     (FACTS / f"dropins-{answers.kubelet}.json").write_text(text, encoding="utf-8")

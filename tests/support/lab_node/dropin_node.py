@@ -62,7 +62,6 @@ class DropinNode:
             self.run(f"mkdir -p $(dirname {FOLDER}/{name}); cat > {FOLDER}/{name}", stdin=text)
 
     def base(self) -> dict[str, t.Any]:
-        """Return the config file as it is."""
         return t.cast("dict[str, t.Any]", yaml.safe_load(self.run(f"cat {OWN_CONFIG}")))
 
     def restart(self) -> None:
@@ -112,7 +111,6 @@ def with_folder(lab: Lab, name: str, release: str) -> t.Iterator[DropinNode]:
 
 
 def dropin(fields: dict[str, t.Any]) -> str:
-    """Return the text of a drop-in."""
     return yaml.safe_dump({**HEADER, **fields})
 
 
@@ -155,11 +153,9 @@ class Calls(NodeCalls):
         bench.bring()
 
     def python(self, code: str) -> t.Any:
-        """Run code on the node; return the JSON that it printed."""
         return self.bench.python(code)
 
     def own_config(self) -> dict[str, t.Any]:
-        """Return the fields of the node's own config file."""
         return self.bench.local()
 
     def restart(self) -> None:
@@ -168,7 +164,6 @@ class Calls(NodeCalls):
         self.bench.node.run(f"systemctl reset-failed {unit}; systemctl restart {unit}", check=False)
 
     def wait_healthy(self) -> None:
-        """Wait until healthz answers with the node's own configuration."""
         self.bench.wait(self.bench.healthy, 60, "healthz with the local configuration")
 
     def guard(self) -> dict[str, t.Any]:

@@ -49,7 +49,6 @@ class Upgrade:
         return self.check("-e", f"kubelet_config_target_binary={NEXT}")
 
     def own(self) -> dict[str, t.Any]:
-        """Return the node's own file."""
         return t.cast("dict[str, t.Any]", yaml.safe_load(self.node.run(f"cat {OWN_CONFIG}")))
 
     def edit(self, **fields: t.Any) -> None:

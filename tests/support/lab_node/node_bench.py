@@ -83,7 +83,6 @@ guard_steps.present("/var/lib/kubelet-config", unit, "kubelet", False)
         self.forget_events()
 
     def forget_events(self) -> None:
-        """Delete the Events of the node."""
         # Not with kubectl, which takes minutes when a benchmark has left the events of a thousand nodes.
         with contextlib.closing(self.lab.apiserver.api()) as api:
             api.call("DELETE", f"/api/v1/namespaces/default/events?fieldSelector=involvedObject.name={self.node.name}")
@@ -94,7 +93,6 @@ guard_steps.present("/var/lib/kubelet-config", unit, "kubelet", False)
         return json.loads(output.splitlines()[-1]) if output else None
 
     def local(self) -> dict[str, t.Any]:
-        """Return the node's own configuration."""
         return t.cast("dict[str, t.Any]", yaml.safe_load(self.node.run("cat /var/lib/kubelet/config.yaml")))
 
     def source(self, revision: str = "1") -> dict[str, str]:
@@ -115,25 +113,20 @@ guard_steps.present("/var/lib/kubelet-config", unit, "kubelet", False)
         restart: bool = True,
         confirm: float | None = None,
         unhealthy: float = 10,
-        text: str = "",
         revision: str = "1",
-        **trial: t.Any,
     ) -> dict[str, str]:
         """Stage the local configuration with changes, arm and start the guard, switch, restart; return the source."""
         source = self.source(revision)
-        text = text or json.dumps({**self.local(), **(changes or {})}, indent=2, sort_keys=True) + "\n"
-        extra = {
-            "unhealthy_seconds": unhealthy,
-            **({} if confirm is None else {"confirm_seconds": confirm}),
-            **trial.pop("extra", {}),
-        }
+        text = json.dumps({**self.local(), **(changes or {})}, indent=2, sort_keys=True) + "\n"
+        extra = {"unhealthy_seconds": unhealthy}
+        if confirm is not None:
+            extra["confirm_seconds"] = confirm
         self.python(f"""
 source, text = json.loads({json.dumps(json.dumps(source))}), json.loads({json.dumps(json.dumps(text))})
 store.stage(source, {{"kubelet": text}})
-extra, more = json.loads({json.dumps(json.dumps(extra))}), json.loads({json.dumps(json.dumps(trial))})
+extra = json.loads({json.dumps(json.dumps(extra))})
 store.arm(Trial(source, store.last_known_good(), Moment.now(), deadline_seconds={deadline},
-                invocation=unit.show()["InvocationID"], kubelet_version={self.node.release.version!r},
-                extra=extra, **more))
+                invocation=unit.show()["InvocationID"], kubelet_version={self.node.release.version!r}, extra=extra))
 unit.run(["systemctl", "start", "livenodes-kubelet-guard.service"])
 store.switch(source)
 """)
@@ -142,11 +135,9 @@ store.switch(source)
         return source
 
     def confirm(self) -> None:
-        """Confirm, as the controller does after its four proofs."""
         self.python("store.record(store.trial()._replace(confirmed=True))")
 
     def healthy(self, port: int = 10248) -> bool:
-        """Return whether healthz answers on the node."""
         # Python with urllib takes a quarter of a second of CPU, and `wait` asks four times a second.
         ask = (
             f"exec 3<>/dev/tcp/127.0.0.1/{port} && printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && timeout 2 cat <&3"
@@ -154,7 +145,6 @@ store.switch(source)
         return self.node.run(f'bash -c "{ask}" 2>/dev/null', check=False).endswith("\n\nok")
 
     def on_trial(self) -> bool:
-        """Return whether a trial is armed."""
         return bool(self.node.run(f"test -e {STORE}/store/trial && echo armed", check=False).strip())
 
     def active(self) -> str:
@@ -162,7 +152,6 @@ store.switch(source)
         return self.node.run(f"readlink {STORE}/active", check=False).strip()
 
     def status(self) -> dict[str, t.Any]:
-        """Return the annotation on the Node, empty when there is none."""
         node = self.lab.get(f"/api/v1/nodes/{self.node.name}")
         return t.cast(
             "dict[str, t.Any]",

@@ -16,9 +16,6 @@ from tests.lab.node import LabNode
 KEPT = "/root/kept-unit"
 SERVICE = "/usr/lib/systemd/system/kubelet.service"
 DROPINS = "/etc/systemd/system/kubelet.service.d"
-CONFIG_LINE = 7
-
-
 ENVIRONMENT = "/etc/kubernetes/kubelet.env"
 HEAD = """[Unit]
 Wants=containerd.service lab-tunables.service lab-no-docker.socket

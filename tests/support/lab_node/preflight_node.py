@@ -54,7 +54,6 @@ class Node:
         self.lab_node.run(f"mkdir -p $(dirname {path}) && cat > {path}", stdin=text)
 
     def python(self, code: str) -> t.Any:
-        """Run code on the node; return the value of `result`."""
         return json.loads(
             self.lab_node.run("python3 -", stdin=f"{PRELUDE}{code}\nprint(json.dumps(result))\n").splitlines()[-1]
         )

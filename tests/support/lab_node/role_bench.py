@@ -18,8 +18,6 @@ FILES = (
     " /var/lib/kubelet-config"
 )
 PRINT = "-printf '%p %y %m %s %l\\n' 2>/dev/null | sort"
-AFTER = "After the role"
-"""Name of the task after the role in its play."""
 
 Source = dict[str, str] | None
 
@@ -69,7 +67,7 @@ class Role:
                         "hosts": ",".join(wanted),
                         "gather_facts": False,
                         "vars": given,
-                        "tasks": [role, {"name": AFTER, "ansible.builtin.debug": {"msg": "the end"}}],
+                        "tasks": [role],
                     }
                 ]
             )

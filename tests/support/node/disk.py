@@ -207,7 +207,6 @@ class Disk(OS):
         return found
 
     def copy(self) -> Disk:
-        """Return the same disk with everything durable."""
         return Disk(_settled(self.root, lambda _node, options: options[-1]))
 
     def after_power_cut(self, seed: int = 0) -> t.Iterator[Disk]:

@@ -56,11 +56,9 @@ class Api:
 
     @property
     def notes(self) -> dict[str, str]:
-        """The annotations of the Node."""
         return t.cast("dict[str, str]", self.node["metadata"]["annotations"])
 
     def note(self, name: str, text: str | None) -> None:
-        """Write an annotation, or remove it."""
         self.notes.pop(name, None)
         if text is not None:
             self.notes[name] = text
@@ -132,7 +130,6 @@ class FollowedNode(WholeNode):
         self.cluster.note(following.FOLLOW, following.text(judged))
 
     def push(self, source: dict[str, str], content: str) -> None:
-        """Create the ConfigMap of a source."""
         metadata = {"uid": source["uid"], "resourceVersion": source["resourceVersion"], "labels": dict(LABELS)}
         self.cluster.configmaps[source["name"]] = {"metadata": metadata, "data": {"kubelet": content}}
 
@@ -163,7 +160,6 @@ class FollowedNode(WholeNode):
         return True
 
     def options(self) -> dict[str, t.Any]:
-        """Return the options of the module on this node."""
         return {**self._follower()._options, "confirm_seconds": CONFIRM_SECONDS, "trial_seconds": TRIAL_SECONDS}
 
     def _follower(self) -> Follower:

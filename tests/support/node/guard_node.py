@@ -13,6 +13,8 @@ from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.installed import Binary, binary_record
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept, KeptFiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import take
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
@@ -58,6 +60,18 @@ def state_file(node: Node, folder: Path, text: str) -> Path:
     path = folder / "cpu_manager_state"
     path.write_text(text)
     return path
+
+
+def with_every_file(node: Node, folder: Path, **trial: t.Any) -> Node:
+    """Put a second configuration on trial; return the node, with every file that a store can have."""
+    node.switch()
+    node.store.graduate(SOURCE, "v1.28.7")
+    node.switch(OTHER, **trial)
+    node.later()
+    node.guard().records.queue({"reason": "on trial"}, "an Event", True, 1.0)
+    KeptFiles(node.store.config_dir).write(Kept(str(folder), "b1", {"cpu_manager_state": "YQ=="}))
+    binary_record(node.store.folder).write(Binary("/k", 1, 2, 3, "v1.28.7"))
+    return node
 
 
 class NoRoom(files.OS):
@@ -143,7 +157,6 @@ class Node:
         return self.commands.count("systemctl restart")
 
     def now(self) -> Moment:
-        """Return the moment that the node's clocks show."""
         return Moment(self.boot, self.seconds, self.wall)
 
     def guard(self) -> Guard:
@@ -198,7 +211,6 @@ class Node:
         self.start()
 
     def trial(self) -> Trial:
-        """Return the trial."""
         found = self.store.trial()
         assert found
         return found

@@ -103,7 +103,6 @@ class SimulatedUnit:
         self.guard_restarts = self.refused_starts = self.failed_orders = 0
 
     def power_off(self) -> None:
-        """End with the node."""
         self.kubelet, self.next_start, self.restarts = None, None, 0
         self.state, self.stopped = ("inactive", "dead"), False
         # What it requires is a matter of the boot too.
@@ -180,7 +179,6 @@ class SimulatedUnit:
         return subprocess.CompletedProcess(words, code, out, "")
 
     def refuses(self, content: str) -> bool:
-        """Whether the installed binary refuses a configuration."""
         behavior = json.loads(content)["behavior"]
         return behavior == "bad" or (behavior == "old" and self.node.version > 1)
 

@@ -18,7 +18,6 @@ LOCAL = b"kind: KubeletConfiguration\n"
 
 
 def source(name: str, **other: str) -> dict[str, str]:
-    """Return a reference to a ConfigMap."""
     return {
         "namespace": "kube-system",
         "name": name,
@@ -44,7 +43,6 @@ class Owners(OS):
         self.given.add(str(path))
 
     def user(self) -> int:
-        """Return the user that reads."""
         return self.reader
 
     def lstat(self, path: str) -> os.stat_result:
@@ -59,13 +57,11 @@ class Owners(OS):
         self.given.discard(str(target))
 
     def unlink(self, path: str) -> None:
-        """Remove a file."""
         super().unlink(path)
         self.given.discard(str(path))
 
 
 def assign(store: Store, item: dict[str, str]) -> None:
-    """Put a source on trial."""
     store.arm(Trial(item, store.last_known_good(), NOW))
     store.switch(item)
 

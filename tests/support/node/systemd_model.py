@@ -62,7 +62,6 @@ class Systemd:
         self.write("/usr/bin/kubelet", b"\x7fELF....")
 
     def write(self, path: str, data: str | bytes) -> None:
-        """Write a file of the node."""
         place = self.root / path[1:]
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data if isinstance(data, bytes) else data.encode())
@@ -101,13 +100,11 @@ class Systemd:
         return unit.Unit(root=str(self.root), run=self.run)
 
     def start(self) -> int:
-        """Start the kubelet anew; return the exit code."""
         self.properties["InvocationID"] += "+"
         self.properties["MainPID"] = "72"
         return 0
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run a command of systemd."""
         words = list(argv)
         self.calls.append(words)
         code, out = 0, ""
@@ -146,5 +143,4 @@ class Systemd:
         return "".join(f"{word}\0" for word in replaced)
 
     def count(self, *words: str) -> int:
-        """Return how many commands began with these words."""
         return sum(call[: len(words)] == list(words) for call in self.calls)

@@ -132,7 +132,6 @@ class WholeNode:
     # What happens to the node
 
     def install(self, version: int) -> None:
-        """Replace the kubelet's binary."""
         if version != self.version:
             self.version = version
             self.program.unlink(missing_ok=True)
@@ -294,15 +293,12 @@ class WholeNode:
 
     @property
     def kubelet(self) -> Kubelet | None:
-        """The kubelet's process."""
         return self.unit.kubelet
 
     def healthy(self) -> bool:
-        """Whether the kubelet's healthz answers."""
         return self.kubelet is not None and self.kubelet.behavior != "deaf"
 
     def store(self) -> t.Any:
-        """Return the store, as the module reads it."""
         return self.module.Store(self.config_dir, self.disk)
 
     # Helpers

@@ -16,8 +16,6 @@ import threading
 import typing as t
 from pathlib import Path
 
-import pytest
-
 from tests.support.plays.ansible import Ansible, Run
 
 PLUGINS = Path(__file__).with_name("callback")
@@ -28,16 +26,7 @@ PRESSES = 5
 """How often a user presses Ctrl-C, at most."""
 
 LAST = 1000
-"""A number that no step has: the play reaches the task after the role."""
-
-
-def some_or_each(*some: int) -> pytest.MarkDecorator:
-    """Parametrise a test with the numbers of the steps that it interrupts.
-
-    The short tier has some of them and the last one, the long tier all (the test itself ends the count).
-    """
-    each = pytest.param(range(1, LAST), id="each step", marks=pytest.mark.long)
-    return pytest.mark.parametrize("numbers", [pytest.param((*some, LAST), id="some steps"), each])
+"""A number that no step has: the play reaches its end."""
 
 
 def steps(

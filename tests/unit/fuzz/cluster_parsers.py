@@ -41,18 +41,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import 
 from tests.unit.fuzz import nodes_drawn as drawn
 from tests.unit.fuzz.damaged import JSON, contents, documents, texts, values
 from tests.unit.fuzz.parser import Answering, Parser, sent
-from tests.unit.fuzz.samples import (
-    CONFIG,
-    METRICS,
-    POD,
-    RECORD,
-    REFUSAL,
-    SOURCE,
-    STATUS,
-    SUMMARY,
-    WHOLE,
-    YAML,
-)
+from tests.unit.fuzz.samples import CONFIG, METRICS, POD, RECORD, REFUSAL, SOURCE, STATUS, SUMMARY, WHOLE, YAML
 
 
 def live(data: bytes) -> object:

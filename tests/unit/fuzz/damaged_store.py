@@ -9,17 +9,14 @@ import contextlib
 import copy
 import json
 import shutil
-import typing as t
 
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.installed import Binary
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from tests.support.node.guard_node import OTHER, SOURCE, Node
+from tests.support.node.guard_node import Node, with_every_file
 from tests.unit.fuzz.damaged import contents, documents
 from tests.unit.fuzz.parser import FOLDER
 
@@ -28,29 +25,8 @@ WHOLE, PLACE = FOLDER / "whole", FOLDER / "damaged"
 LOOKS = ((5, True), (61, False), (61, False), (700, True))
 
 
-def _made() -> Node:
-    """Return a node whose second configuration is on trial, with every file that a store can have."""
-    WHOLE.mkdir()
-    node = Node(WHOLE)
-    node.assign(SOURCE)
-    node.start()
-    node.later()
-    node.store.record(t.cast("t.Any", node.store.trial())._replace(confirmed=True))
-    for _look in range(8):
-        node.later(10)
-    assert node.store.last_known_good() == SOURCE
-    node.assign(OTHER, state_files=[{"path": str(PLACE / "cpu_manager_state"), "data": "YQ=="}])
-    node.start()
-    node.later()
-    node.guard().records.queue({"reason": "on trial"}, "an Event", True, 1.0)
-    store = WHOLE / "config/store"
-    kept = Kept(str(PLACE), "b1", {"cpu_manager_state": "YQ=="})
-    (store / "kept-files").write_text(json.dumps(kept._asdict()))
-    (store / "binary").write_text(json.dumps(Binary("/k", 1, 2, 3, "v1.28.7")._asdict()))
-    return node
-
-
-NODE = _made()
+WHOLE.mkdir()
+NODE = with_every_file(Node(WHOLE), PLACE, state_files=[{"path": str(PLACE / "cpu_manager_state"), "data": "YQ=="}])
 FILES = {
     name: (WHOLE / "config/store" / name).read_text()
     for name in (

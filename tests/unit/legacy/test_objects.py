@@ -21,12 +21,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects
     readers,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
-    assign,
-    diagnose,
-    node_rows,
-    verdict,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, node_rows, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import goals
@@ -147,16 +142,6 @@ def test_an_api_server_without_dry_runs(source: dict[str, str] | None, notes: di
             assert cluster.node("n1") == before
     forecast, answer = ((one.native, one.noted, one.own, one.malformed) for one in answers)
     assert forecast == answer and forecast[0].source == source
-
-
-def test_a_deaf_kubelet_is_unfit() -> None:
-    selection = {"state": "present", "nodes": ["n2"], "source": place(), "sources": None, "delivery": "native"}
-    message = "n2: .* no condition ConfigOK or KubeletConfigOk.*--feature-gates="
-    with Simulated("v1.10.13", tls=False) as cluster:
-        cluster.add("n2", "v1.10.0")
-        session = Session({"host": cluster.url})
-        with pytest.raises(NodesFailed, match=message):
-            assign.assign(session, {**selection, "check_source": False}, False)
 
 
 @pytest.mark.parametrize(("version", "names"), [("v1.9.1", ["kubelet_1.9"]), ("v1.10.13", ["kubelet_1.10"])])

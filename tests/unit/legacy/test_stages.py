@@ -35,12 +35,10 @@ def cluster(request: pytest.FixtureRequest) -> t.Iterator[Cluster]:
 
 @pytest.fixture
 def session(cluster: Cluster) -> Session:
-    """A session of its administrator."""
     return Session({"host": cluster.url})
 
 
 def configmap(cluster: Cluster, minor: int, name: str = "config-a", **fields: t.Any) -> str:
-    """Create a ConfigMap for kubelets of a minor; return its uid."""
     whole = {**KIND, "apiVersion": BETA if minor == 10 else ALPHA, **fields}
     entry = cluster.store.create(
         KINDS["configmaps"], "kube-system", {"metadata": {"name": name}, "data": {"kubelet": json.dumps(whole)}}
@@ -53,7 +51,6 @@ def place(name: str = "config-a") -> dict[str, str]:
 
 
 def options(name: str | None = "config-a", **given: t.Any) -> dict[str, t.Any]:
-    """Options of node_config_source for n1."""
     return {
         "state": "present" if name else "absent",
         "nodes": ["n1"],
@@ -237,41 +234,6 @@ def test_a_deaf_kubelet(cluster: Cluster, session: Session, minor: int) -> None:
     for flag in ("--feature-gates=DynamicKubeletConfig=true", "--dynamic-config-dir=DIR"):
         assert flag in row["message"]
     assert "configSource" not in cluster.node("n1")["spec"]
-
-
-@pytest.mark.parametrize("minor", [8, 9])
-def test_a_kubelet_with_the_gate_alone(cluster: Cluster, session: Session, minor: int) -> None:
-    """It reports its local config and follows nothing, which only the time shows."""
-    cluster.simulate("n1", VERSIONS[minor], folder=False)
-    configmap(cluster, minor)
-    row = failing(session, wait_timeout=0.5)
-    assert (row["state"], row["assigned"]) == ("not_restarting", None), row
-    for words in ("--feature-gates=DynamicKubeletConfig=true", "--dynamic-config-dir=DIR", "Restart=always"):
-        assert words in row["message"]
-    assert "checkpoint" not in row["message"], "it reads no config file"
-
-
-def test_a_dead_kubelet(cluster: Cluster, session: Session) -> None:
-    """Without Leases, the control plane notices that it sends no heartbeats. Its store has other files than later."""
-    kubelet = cluster.simulate("n1", VERSIONS[9])
-    configmap(cluster, 9)
-    kubelet.stop()
-    old = {"type": "Ready", "status": "Unknown", "lastHeartbeatTime": "2026-01-01T00:00:00Z"}
-    cluster.patch_status("n1", {"conditions": [old]})
-    row = failing(session, wait_timeout=0.3)
-    assert row["state"] == "silent" and "has sent no heartbeat for " in row["message"]
-    assert "empty checkpoints/.cur in its --dynamic-config-dir" in row["message"]
-
-
-def test_another_key(cluster: Cluster, session: Session) -> None:
-    cluster.simulate("n1", VERSIONS[9])
-    cluster.store.create(
-        KINDS["configmaps"],
-        "kube-system",
-        {"metadata": {"name": "config-a"}, "data": {"mine": json.dumps({**KIND, "apiVersion": ALPHA})}},
-    )
-    source = {"namespace": "kube-system", "name": "config-a", "kubelet_config_key": "mine"}
-    assert "reads only the key kubelet" in failing(session, source=source)["message"]
 
 
 @pytest.mark.parametrize(("minor", "made_for"), [(9, 10), (8, 10), (10, 9), (20, 9)])

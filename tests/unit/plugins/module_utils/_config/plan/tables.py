@@ -39,7 +39,6 @@ def of_n1(live: dict[str, Any], **row: Any) -> dict[str, Any]:
 
 
 def planned(*given: Any, **options: Any) -> dict[str, Any]:
-    """Return the plan for a request."""
     return plan.make_plan(plan.Request(*given, **options))
 
 
@@ -72,7 +71,6 @@ def running(active: str = "other", assigned: str = "", error: str = "") -> dict[
 
 
 def record(source: str = "c", **own: list[Any]) -> dict[str, Any]:
-    """Return the record of these values of the node's own."""
     return {"complete": True, "source": source, "absent": [], "own": own}
 
 

@@ -13,11 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
-    compare,
-    fields,
-    overlay,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, overlay
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import sources
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import (
     changed_paths,

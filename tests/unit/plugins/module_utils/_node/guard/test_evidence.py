@@ -102,7 +102,6 @@ class Life:
         return self
 
     def boots(self, after: float = 20) -> Life:
-        """Reboot; the kubelet starts some seconds after the boot."""
         self.boot, self.now, self.count, self.starts = self.boot + "+", after, 0, self.starts + 1
         self._look(None, "activating", "start-pre")
         return self

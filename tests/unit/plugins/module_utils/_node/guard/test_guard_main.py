@@ -14,12 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import (
-    decide,
-    guard,
-    guard_main,
-    observe,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import decide, guard, guard_main, observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import logged
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter, textfile
@@ -174,6 +169,7 @@ def test_verify_compares_what_the_kubelet_logged_with_what_is_on_trial(
     change_settings(program, folder="/d")
     monkeypatch.setattr(observe, "kubelet", lambda *_words: observe.Kubelet(decide.Unit(invocation="i1")))
     monkeypatch.setattr(logged, "read", lambda invocation, _run: {"i1": logs}[invocation])
+    monkeypatch.setattr(status_reporter, "unverified", lambda *_given: "asked")
     assert guard_main.main(str(program), ["verify"]) == status
     assert line in capsys.readouterr().err
 

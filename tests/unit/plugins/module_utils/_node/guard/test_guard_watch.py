@@ -13,11 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import (
-    guard,
-    guard_main,
-    pacing,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard, guard_main, pacing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError

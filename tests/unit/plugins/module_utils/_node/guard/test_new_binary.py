@@ -15,9 +15,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Host
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.judging import Reverts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_binary import (
-    MOST_UNANSWERED,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.new_binary import MOST_UNANSWERED
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files

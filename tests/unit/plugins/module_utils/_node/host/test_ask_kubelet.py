@@ -49,7 +49,6 @@ class Served:
 
     @property
     def port(self) -> int:
-        """Return where it listens."""
         return int(self._listener.getsockname()[1])
 
     def _serve(self) -> None:
@@ -64,7 +63,6 @@ class Served:
 
 
 def asked(certificates: Certificates, port: int, **more: t.Any) -> dict[str, t.Any]:
-    """Return a request."""
     tls = {"authorities": certificates.authority.read_text(), "own": "/none", "verify": True}
     return {**tls, "seconds": 5, "name": "n1", "port": port, "path": "/configz", "token": TOKEN, **more}
 

@@ -14,10 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import base
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import (
-    guard_install,
-    guard_steps,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install, guard_steps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import textfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import lock
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit

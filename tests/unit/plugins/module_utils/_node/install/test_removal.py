@@ -87,7 +87,6 @@ SETTINGS: dict[str, t.Any] = {"unit": "kubelet.service", "argv": []}
 
 
 def write_settings(config_dir: Path, **more: t.Any) -> None:
-    """Write what an installed guard knows."""
     (config_dir / "guard").mkdir()
     (config_dir / "guard/settings.json").write_text(json.dumps({**SETTINGS, **more}))
 

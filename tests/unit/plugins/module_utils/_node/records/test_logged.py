@@ -54,12 +54,10 @@ SUPPRESSED = "Suppressed 12 messages from kubelet.service"
 
 
 def text(*lines: str) -> list[str]:
-    """Return the log of a kubelet with `logging.format: text`."""
     return [BEFORE, HEAD, *(f"\t{line}" for line in lines), " >", AFTER]
 
 
 def in_json(**changes: t.Any) -> str:
-    """Return the line of a kubelet with `logging.format: json`."""
     entry = {"ts": 1795675345123.4, "caller": "app/server.go:262", "msg": "Effective KubeletConfiguration", "v": 0}
     return json.dumps({**entry, "config": "".join(f"{line}\n" for line in YAML), **changes})
 

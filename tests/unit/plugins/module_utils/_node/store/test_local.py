@@ -33,7 +33,6 @@ def saved(tmp_path: Path) -> LocalStore:
 
 
 def content(saved: LocalStore) -> dict[str, bytes]:
-    """Return every file that is saved."""
     folder = Path(saved.folder)
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

@@ -264,19 +264,6 @@ def test_removal(store: Store) -> None:
     assert not store.remove()
 
 
-def test_a_full_disk_does_not_prevent_a_revert(store: Store) -> None:
-    """The reason cannot be recorded, which is reported; but the kubelet gets its former config."""
-
-    class Full(OS):
-        def write(self, handle: int, data: bytes) -> int:
-            raise OSError(28, os.strerror(28))
-
-    assign(store, B)
-    with pytest.raises(StoreError, match=r"store/trial: cannot write: No space left on device; free some space"):
-        Store(store.config_dir, Full()).revert("it crashed")
-    assert store.active_source() == A
-
-
 def test_a_folder_that_is_a_file_system_of_its_own_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def rename(self: OS, path: str, target: str) -> None:
         if path == store.config_dir:

@@ -46,18 +46,15 @@ def assign(node: Node, name: str, state: str = "assigned", **options: t.Any) -> 
 
 
 def graduate(node: Node, name: str, **options: t.Any) -> None:
-    """Let a configuration become last-known-good."""
     assign(node, name, **options)
     node.store.graduate(source(name), "v1.20.2")
 
 
 def saved(node: Node) -> list[str]:
-    """Return the contents of the state files in the trial."""
     return [base64.b64decode(entry["data"]).decode() for entry in node.trial().state_files]
 
 
 def runs(node: Node) -> dict[str, str] | None:
-    """Return the source that is assigned and active."""
     assert node.store.assigned() == node.store.active_source()
     return node.store.assigned()
 

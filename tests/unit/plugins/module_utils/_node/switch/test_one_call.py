@@ -16,11 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_steps, restarts, seed_files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store, Trial
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import (
-    checkpoint_module,
-    one_call,
-    values,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module, one_call, values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError

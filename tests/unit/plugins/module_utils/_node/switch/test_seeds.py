@@ -83,12 +83,10 @@ class Machine:
     root = "/"
 
     def run(self, argv: list[str]) -> subprocess.CompletedProcess[str]:
-        """Answer as systemctl."""
         self.calls.append(argv[1:])
         return subprocess.CompletedProcess(argv, 0, "", "")
 
     def pid(self) -> int:
-        """Return the kubelet's process, as its unit does."""
         return self.running
 
     def lacking(self) -> str:
@@ -96,7 +94,6 @@ class Machine:
         return self.lacks
 
     def argv(self) -> list[str]:
-        """Return the kubelet's command line, as its unit does."""
         if self.lacks:
             raise UnitError("there is no such unit")
         paths = {"bootstrap-kubeconfig": self.bootstrap, "kubeconfig": self.kubeconfig, "config": self.own}
@@ -121,21 +118,17 @@ class Machine:
             raise self.fails["follower"]
 
     def sow(self, **given: t.Any) -> None:
-        """Put a seed on the disk."""
         seed = Seed(**{"options": OPTIONS, **given})
         write(seeds.entries(self.config_dir, self.name, seed, with_program=False))
 
     def start(self) -> None:
-        """Run what runs before a start of the kubelet."""
         assert guard_main.main(f"{self.config_dir}/seed", ["seed"]) == 0
 
     @property
     def is_sown(self) -> bool:
-        """Whether the seed is still there."""
         return Path(seed_files.folder(self.config_dir)).exists()
 
     def report(self) -> Report:
-        """Return what the guard will report."""
         found = Outbox(self.config_dir).report()
         assert found is not None
         return found

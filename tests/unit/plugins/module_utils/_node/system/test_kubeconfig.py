@@ -18,7 +18,6 @@ from tests.support.api.server import kubeconfig
 
 
 def conf(folder: Path, user: t.Any, **cluster: t.Any) -> str:
-    """Write a kubeconfig; return its path."""
     document = kubeconfig({"c": "https://127.0.0.1:9"}, user)
     document["clusters"][0]["cluster"].update(cluster)
     (folder / "kubelet.conf").write_text(json.dumps(document))
