@@ -17,7 +17,7 @@ import time
 import typing as t
 from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.loaded import object_name
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unitfile import object_name
 from tests.sim.nodes import unit_files, unit_words
 from tests.sim.nodes.journal import Journal
 from tests.sim.nodes.sandbox import sandboxed

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Settings, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary, record_of
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.installed import Binary, binary_record
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import Kept, KeptFiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.local import take
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
@@ -70,7 +70,7 @@ def with_every_file(node: Node, folder: Path, **trial: t.Any) -> Node:
     node.later()
     node.guard().records.queue({"reason": "on trial"}, "an Event", True, 1.0)
     KeptFiles(node.store.config_dir).write(Kept(str(folder), "b1", {"cpu_manager_state": "YQ=="}))
-    record_of(node.store.folder).write(Binary("/k", 1, 2, 3, "v1.28.7"))
+    binary_record(node.store.folder).write(Binary("/k", 1, 2, 3, "v1.28.7"))
     return node
 
 

@@ -214,7 +214,7 @@ class WholeNode:
         From now on the kubelet has to run, also if an operator has stopped it before.
         """
         self.unit.stopped = False
-        self.module.module("unit.ordered_stop").OrderedStop(MEMORY, self.memory).note(self.unit.invocation)
+        self.module.module("unit.unit").OrderedStop(MEMORY, self.memory).note(self.unit.invocation)
         return self.unit.order("restart")
 
     def call(

@@ -23,15 +23,20 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.tria
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import (
     binary,
     config_summary,
-    credentials,
     files,
     health,
     last_words,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import Kubeconfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import loaded, unit_override, unitfile
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import (
+    Kubeconfig,
+    PluginError,
+    _credential,
+    not_after,
+    subject,
+)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit_override, unitfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
 from tests.unit.fuzz.damaged import contents, documents, texts
 from tests.unit.fuzz.damaged_store import DAMAGED, guarded
@@ -62,7 +67,7 @@ def unit_file(text: str) -> object:
 def loaded_by(text: str) -> object:
     # `command.execute` puts a question mark or a replacement in the place of what is not text.
     text = text.encode(errors="replace").decode()
-    return loaded.ask("kubelet.service", lambda words: subprocess.CompletedProcess(list(words), 0, text, ""))
+    return unitfile.ask("kubelet.service", lambda words: subprocess.CompletedProcess(list(words), 0, text, ""))
 
 
 def unit(text: str) -> None:
@@ -121,7 +126,7 @@ def endpoints(data: bytes) -> object:
 
 def pem(data: bytes) -> object:
     text = f"-----BEGIN CERTIFICATE-----\n{base64.b64encode(data).decode()}\n-----END CERTIFICATE-----\n"
-    return credentials.subject(text), credentials.not_after(text)
+    return subject(text), not_after(text)
 
 
 BINARY = st.tuples(st.binary(max_size=4), st.integers(0, len(DER)), st.integers(0, len(DER))).map(
@@ -162,8 +167,8 @@ PARSERS = {
     ),
     "answer of a plugin": Parser(
         documents({"status": {"token": "t", "clientCertificateData": "c", "clientKeyData": "k"}}),
-        lambda data: credentials._credential(data, "p"),
-        (credentials.PluginError,),
+        lambda data: _credential(data, "p"),
+        (PluginError,),
     ),
     "certificate": Parser(BINARY, pem, (ValueError,)),
     "answer of the binary": Parser(texts(*LOGS), lambda text: binary.verdict(text, "/none", 1)),

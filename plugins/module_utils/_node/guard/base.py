@@ -15,19 +15,19 @@ from ..records import json_file
 from ..records.json_file import MemoryFile
 from ..report import status_annotation, textfile
 from ..report.status_annotation import Outbox
+from ..store import installed
 from ..store.local import DEFAULT_KEY
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import StoreReader, quietly, wrong
-from ..store.trial import Moment, Progress, ProgressFile, Trial
+from ..store.trial import MEMORY, Moment, OrderedStop, Progress, ProgressFile, Trial
 from ..system import command, files, health
 from ..system.files import StoreError
 from ..system.lock import locked
-from ..unit import ordered_stop
-from . import known_binary, observe
+from . import observe
 
 _LOCK_SECONDS = 5.0
-STARTED = f"{ordered_stop.FOLDER}/started"
+STARTED = f"{MEMORY}/started"
 CRASHED = "crashed"
 """Stage of a kubelet that fails with a configuration that worked before: the guard reports it and changes nothing."""
 _NOTHING: tuple[Progress | None, Progress] = (None, Progress())
@@ -102,7 +102,7 @@ class Records(Outbox):
 
 def verdict(store: StoreReader, armed: Trial) -> str:
     """Return why the guard has decided to end a trial that is not yet recorded as failed; empty if it has not."""
-    spare = os.path.join(ordered_stop.FOLDER, "progress")
+    spare = os.path.join(MEMORY, "progress")
     progress = Records(store.config_dir, store.fs, spare).progress()
     if progress.name != armed.name:
         return ""
@@ -170,7 +170,7 @@ class Host:
         # The folder of the guard's files in memory.
         self.memory = os.path.dirname(started.path)
         self.records = Records(store.config_dir, store.fs, os.path.join(self.memory, "progress"), started.fs)
-        self.stopped = ordered_stop.OrderedStop(self.memory, started.fs)
+        self.stopped = OrderedStop(self.memory, started.fs)
         # Why the metrics could not be written last: the same reason is reported once.
         self._unwritten = ""
 
@@ -285,7 +285,7 @@ def queue_again(store: Store, reason: str) -> None:
 
 def _reported_error(store: Store) -> str:
     """Return the error that the guard has reported without a trial, empty for none."""
-    binary = known_binary.record_of(store.folder, store.fs).read()
+    binary = installed.binary_record(store.folder, store.fs).read()
     if binary is not None and binary.reported:
         return binary.reported
     if ProgressFile(store.config_dir, store.fs).read().reported == CRASHED:

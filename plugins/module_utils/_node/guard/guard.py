@@ -296,7 +296,9 @@ class Guard:
             return _Look(CALM_SECONDS, ours)
         if self.host.stopped.ours(unit.invocation):
             # It may still run: the order to stop it is noted first.
-            return _Look(FAST_SECONDS if ours else CALM_SECONDS, ours)
+            if ours:
+                return _Look(FAST_SECONDS, True)
+            return _Look(CALM_SECONDS, False)
         return _Look(None)
 
     def _end_revert(self, trial: Trial | None, progress: Progress, facts: Facts, ours: bool) -> _Look:

@@ -230,8 +230,9 @@ class Judging:
         progress = decide.observe(terms, self.host.records.progress(), facts)
         action = self._action(trial, decide.decide(terms, progress, facts), starting)
         if action.what == decide.REVERT:
-            restart = self.reverts.fail(trial, progress, facts, action.reason, starting)
-            return decide.REVERT if restart else decide.WAIT
+            if self.reverts.fail(trial, progress, facts, action.reason, starting):
+                return decide.REVERT
+            return decide.WAIT
         if action.what == decide.ASK:
             self.host.remember(progress)
             return decide.ASK

@@ -15,6 +15,7 @@ import sys
 from functools import partial
 from typing import NamedTuple
 
+from ..store.installed import Binary, binary_record, identity
 from ..store.local import OVERRIDE
 from ..store.meta import Source
 from ..store.store_reader import LOCAL_TARGET, quietly
@@ -24,7 +25,6 @@ from ..system.files import StoreError
 from ..unit import dropin_folder
 from .base import Host
 from .judging import Reverts
-from .known_binary import Binary, identity, record_of
 
 # All questions to one binary together may delay the kubelet's start by so many seconds.
 _LIMIT_SECONDS = 8.0
@@ -98,7 +98,7 @@ class NewBinary:
 
     def __init__(self, host: Host, reverts: Reverts) -> None:
         self.host, self.store, self.settings, self.reverts = host, host.store, host.settings, reverts
-        self.record = record_of(self.store.folder, self.store.fs)
+        self.record = binary_record(self.store.folder, self.store.fs)
 
     def meet(self, starts: str) -> bool:
         """Ask the kubelet's binary if it is new, and act on the answers; return whether something must be reported.

@@ -114,10 +114,11 @@ def merged(words: Sequence[str], folder: str = "", ours: str = "") -> Mapping[st
     `folder`: the drop-in folder if the command line names none. `ours`: the file to read in the place of our link.
     """
 
-    def read(path: str) -> Mapping[str, Any]:
-        return config_of(ours if ours and dropin_folder.is_link(path) else path)
-
-    layers = [read(path) for path in dropin_folder.listed(flag(words, "config-dir") or folder)]
+    layers = []
+    for path in dropin_folder.listed(flag(words, "config-dir") or folder):
+        if ours and dropin_folder.is_link(path):
+            path = ours
+        layers.append(config_of(path))
     return merged_dropins.merge(config_of(flag(words, "config")), layers)
 
 

@@ -2,14 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The configuration on the node's disk: what delivery `dropin` builds on (the node's own config file, its drop-in
-folder, what is in it), what the kubelet would read now, and whether that changed since its start or its staging.
+folder, what is in it), what the kubelet would read now, whether that changed since its start or its staging, and whose
+the files are.
 """
 
 from __future__ import annotations
 
 import contextlib
+import grp
 import os
-from typing import Any, Iterable, Mapping, NamedTuple, Sequence
+import pwd
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import compare, fields, merged_dropins
 from ..._config.values import paths
@@ -24,6 +29,7 @@ from ..unit.unit import Unit, UnitError
 from ..unit.unit_override import CHILD
 
 Config = Mapping[str, Any]
+CLIENT_CA = "authentication.x509.clientCAFile"
 
 
 class Seen(NamedTuple):
@@ -57,9 +63,19 @@ class Seen(NamedTuple):
         """Return the drop-ins that the kubelet merges after ours."""
         return {path: self.others[path] for path in dropin_folder.after_ours(self.folder.path, list(self.others))}
 
-    def beneath(self) -> binary.BaseFiles:
-        """Return the texts that the kubelet's binary reads besides ours. Raises OSError."""
-        return dropin_folder.beneath(self.words, self.folder.path, self.root)
+    def check(
+        self, text: str, program: str, minor: Callable[[], int | None], run: command.Run, beside: ThreadPoolExecutor
+    ) -> binary.Verdict:
+        """Return the verdict of the kubelet's binary on a drop-in in our place. It names no unknown field of one, so it
+        is also asked, at the same time, about this text alone.
+        """
+        try:
+            beneath = dropin_folder.beneath(self.words, self.folder.path, self.root)
+        except OSError as error:
+            return binary.Verdict(binary.NOT_CHECKED, [str(error)], [])
+        alone = beside.submit(lambda: binary.check(text, self.words, program, minor, run))
+        found = binary.check(text, self.words, program, minor, run, beneath=beneath)
+        return found._replace(unknown_fields=config_summary.unknown(alone.result().unknown_fields, text, minor()))
 
     def own(self) -> list[dict[str, Any]]:
         """Return the node's own layers as the module returns them: the config file first, secrets masked."""
@@ -147,7 +163,9 @@ def value_at(config: Config, path: str, absent: Any = None) -> Any:
     """Return the value of a configuration at a path (paths.py), `absent` where it has none."""
     value: Any = config
     for key in paths.parse(path):
-        value = value.get(key, absent) if isinstance(value, Mapping) else absent
+        if not isinstance(value, Mapping):
+            return absent
+        value = value.get(key, absent)
     return value
 
 
@@ -237,3 +255,39 @@ def _changed(ways: Sequence[str], root: str) -> float | None:
             if place == way or os.path.islink(files.below(root, place)):
                 moments.append(found.st_ctime)
     return max(moments, default=None)
+
+
+def owned(
+    unit_files: Sequence[str], argv: Sequence[str], config: Config, layers: Sequence[str], root: str = "/"
+) -> dict[str, list[dict[str, str]]]:
+    """Return owner and mode of the kubelet's files that are there, links resolved: those of its unit, its kubeconfig,
+    the CA of its clients, its config file and drop-ins (`layers`). `config`: what these set.
+    """
+    places = {
+        "unit": unit_files,
+        "kubeconfig": [health.flag(argv, "kubeconfig") or ""],
+        "client_ca": [health.flag(argv, "client-ca-file") or value_at(config, CLIENT_CA) or ""],
+        "config": layers,
+    }
+    return {kind: list(_owned(paths, root)) for kind, paths in places.items()}
+
+
+def _owned(paths: Sequence[Any], root: str) -> Iterator[dict[str, str]]:
+    for path in paths:
+        if not str(path).startswith("/"):
+            # A relative path starts from a folder that is not known here.
+            continue
+        try:
+            found = os.stat(files.below(root, path))
+        except (OSError, ValueError):
+            continue
+        owner = f"{_name(pwd.getpwuid, found.st_uid)}:{_name(grp.getgrgid, found.st_gid)}"
+        yield {"path": path, "mode": f"{stat.S_IMODE(found.st_mode):04o}", "owner": owner}
+
+
+def _name(look_up: Callable[[int], Any], number: int) -> str:
+    """Return the name of a user or group, its number if it has none."""
+    try:
+        return str(look_up(number)[0])
+    except KeyError:
+        return str(number)

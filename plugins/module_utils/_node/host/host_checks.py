@@ -1,20 +1,32 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of the host that a kubelet's configuration must match."""
+"""What of this host a kubelet's configuration must match: its settings, and the files, folders, sockets and cgroups
+that the configuration names.
+
+The kubelet's validation does not look at the latter: it passes, and the kubelet ends later (cmd/kubelet/app/server.go
+InitializeTLS, NewDelegatingAuthenticator), cannot reach its runtime, or runs no static pods. It creates no cgroup, and
+ends: pkg/kubelet/cm/container_manager_linux.go NewContainerManager (cgroupRoot), node_container_manager_linux.go
+enforceExistingCgroup, and the names in cgroup_manager_linux.go.
+"""
 
 from __future__ import annotations
 
 import glob
+import itertools
 import os
+import posixpath
 import re
-from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
+import stat
+from typing import Any, Callable, Container, Iterator, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..._config.rules.problem import WARNING, Problem
 from ..store import kept_files, statefiles
-from ..system import command, files
+from ..system import command
 from ..system.command import Run
+from ..system.files import below
 from ..system.health import flag
+from .dropin_look import CLIENT_CA, value_at
 
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
 _DEFAULT_RESOLV_CONF = "/etc/resolv.conf"
@@ -31,6 +43,16 @@ Answer = Tuple[Optional[str], Optional[str]]
 """A cgroup driver, and the command or file that names it; None for an unknown one."""
 _UNKNOWN: Answer = (None, None)
 
+TLS_PAIR = ("tlsCertFile", "tlsPrivateKeyFile")
+_POD_FOLDER = "staticPodPath"
+_SOCKETS = ("containerRuntimeEndpoint", "imageServiceEndpoint")
+CGROUPS = ("enforceNodeAllocatable", "systemReservedCgroup", "kubeReservedCgroup", "cgroupRoot", "cgroupsPerQOS")
+"""The fields that name cgroups, or decide whether the kubelet needs them."""
+_ENFORCED = {"system-reserved": "systemReservedCgroup", "kube-reserved": "kubeReservedCgroup"}
+_MOUNT = "/sys/fs/cgroup"
+# Of cgroup v1, those that every kubelet uses.
+_V1 = ("memory", "cpu")
+
 
 class _Runtime(NamedTuple):
     """A runtime (containerd, cri-o, docker), None for what is not known; `endpoint`: its socket, None: the default."""
@@ -43,12 +65,10 @@ class _Runtime(NamedTuple):
 
 def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int | None = None) -> dict[str, Any]:
     """Return the host's settings for a kubelet of this minor (None: not known); None for what is not known."""
-    path = flag(argv, "resolv-conf")
-    if path is None:
-        path = config.get("resolvConf")
-    path = _DEFAULT_RESOLV_CONF if path is None else str(path)
+    path, exists = _resolv_conf(config, argv), None
     # With an empty resolvConf the kubelet uses no file. A relative path starts from a folder that is not known here.
-    exists = os.path.isfile(files.below(root, path)) if path.startswith("/") else None
+    if path.startswith("/"):
+        exists = os.path.isfile(below(root, path))
     return {
         "container_runtime": dict(runtime(config, argv, root, run, minor)._asdict()),
         "resolv_conf": {"path": path, "exists": exists},
@@ -59,10 +79,17 @@ def facts(config: Config, argv: Sequence[str], root: str, run: Run, minor: int |
     }
 
 
+def _resolv_conf(config: Config, argv: Sequence[str]) -> str:
+    for given in (flag(argv, "resolv-conf"), config.get("resolvConf")):
+        if given is not None:
+            return str(given)
+    return _DEFAULT_RESOLV_CONF
+
+
 def _uses_resolved(root: str, run: Run) -> bool:
     """Return whether systemd-resolved runs, and /etc/resolv.conf names its stub and not the servers themselves."""
     done = run(["systemctl", "is-active", "--quiet", "systemd-resolved.service"])
-    names = _STUB.search(_read(files.below(root, _DEFAULT_RESOLV_CONF)) or "")
+    names = _STUB.search(_read(below(root, _DEFAULT_RESOLV_CONF)) or "")
     return done.returncode == 0 and names is not None
 
 
@@ -95,7 +122,7 @@ def _containerd(root: str, run: Run) -> Answer:
 
 def running(name: str, root: str) -> list[str]:
     """Return the command line of a process by the name of its program, empty when none runs."""
-    for path in glob.glob(files.below(root, "/proc/[0-9]*/cmdline")):
+    for path in glob.glob(below(root, "/proc/[0-9]*/cmdline")):
         words = command.of_process(int(os.path.basename(os.path.dirname(path))), root)
         if words and os.path.basename(words[0]) == name:
             return words
@@ -129,7 +156,7 @@ def containerd_driver(dump: str) -> str | None:
 
 def _crio(root: str, dummy: Run) -> Answer:
     found = _UNKNOWN
-    main = files.below(root, "/etc/crio/crio.conf")
+    main = below(root, "/etc/crio/crio.conf")
     for path in [main, *sorted(glob.glob(f"{main}.d/*"))]:
         for value in _CRIO_DRIVER.findall(_read(path) or ""):
             found = (value, "/" + os.path.relpath(path, root))
@@ -149,7 +176,7 @@ def state_files(folder: str, root: str = "/") -> dict[str, dict[str, Any] | None
     result: dict[str, dict[str, Any] | None] = {}
     for manager in statefiles.MANAGERS:
         path = os.path.join(folder, manager.file)
-        text = _read(files.below(root, path))
+        text = _read(below(root, path))
         result[manager.name] = None
         if text is not None:
             result[manager.name] = {"path": path, "policy": statefiles.policy(text.encode())}
@@ -198,3 +225,145 @@ def _read(path: str) -> str | None:
             return stream.read()
     except OSError:
         return None
+
+
+def missing(
+    config: Config, config_dir: str, files: Container[str], hidden: Container[str], root: str = "/"
+) -> list[str]:
+    """Return what the node lacks, each with the field and a remedy.
+
+    `files`: names of the files that will be beside the config file in `config_dir`/active, where relative paths lead.
+    `hidden`: the fields that something else than this configuration decides.
+    """
+    place = _Place(f"{config_dir.rstrip('/')}/active", files, root)
+    given = _given(config, hidden)
+    found = [place.no_file(name, given[name]) for name in (CLIENT_CA, *TLS_PAIR) if name in given]
+    found.append(_half_pair(given, hidden))
+    if _POD_FOLDER in given:
+        found.append(place.no_parent(_POD_FOLDER, given[_POD_FOLDER]))
+    found += [place.no_socket(name, given[name]) for name in _SOCKETS if name in given]
+    return list(filter(None, found))
+
+
+def _given(config: Config, hidden: Container[str]) -> dict[str, str]:
+    """Return the fields that this configuration decides and that name something."""
+    names = [CLIENT_CA, _POD_FOLDER, *_SOCKETS]
+    if config.get("enableServer") is not False:
+        names += TLS_PAIR
+    given = {}
+    for name in names:
+        value = value_at(config, name)
+        if isinstance(value, str) and value and name not in hidden:
+            given[name] = value
+    return given
+
+
+def _half_pair(given: Mapping[str, str], hidden: Container[str]) -> str:
+    for name, other in (TLS_PAIR, TLS_PAIR[::-1]):
+        if name in given and other not in hidden and other not in given:
+            return f"{other} is not set, and {name} is: the kubelet needs both. Set both or none"
+    return ""
+
+
+class _Place:
+    """The folder of the future config file, which relative paths start from."""
+
+    def __init__(self, folder: str, files: Container[str], root: str) -> None:
+        self.folder, self.files, self.root = folder, files, root
+
+    def full(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self.folder, path))
+
+    def mode(self, path: str) -> int | None:
+        """Return the mode of what is at the path, links followed; None if nothing is."""
+        try:
+            return os.stat(below(self.root, path)).st_mode
+        except (OSError, ValueError):
+            # ValueError: a path with a null byte.
+            return None
+
+    def no_file(self, field: str, path: str) -> str:
+        path = self.full(path)
+        folder, name = os.path.split(path)
+        if folder == self.folder and name in self.files:
+            # The switch creates it.
+            return ""
+        remedy = "Copy the file to the node or name another one"
+        return self._unfit(field, path, stat.S_ISREG, "is not a file", remedy)
+
+    def no_parent(self, field: str, path: str) -> str:
+        path = self.full(path)
+        folder = os.path.dirname(path)
+        # The switch creates the folder of the config file.
+        if folder == self.folder or self.mode(folder) is not None:
+            return ""
+        return f"{field}: the folder {folder} of {path} does not exist on this node. Create it or name another one"
+
+    def no_socket(self, field: str, endpoint: str) -> str:
+        scheme, separator, path = endpoint.partition("://")
+        if not separator:
+            scheme, path = "unix", endpoint
+        if scheme != "unix" or not path.startswith("/"):
+            return ""
+        remedy = "Start the container runtime or correct the endpoint"
+        return self._unfit(field, path, stat.S_ISSOCK, "is not a socket", remedy)
+
+    def _unfit(self, field: str, path: str, fits: Callable[[int], bool], wrong: str, remedy: str) -> str:
+        mode = self.mode(path)
+        if mode is None:
+            return f"{field}: {path} does not exist on this node. {remedy}"
+        return "" if fits(mode) else f"{field}: {path} {wrong}. {remedy}"
+
+
+def missing_cgroups(config: Config, hidden: Container[str], root: str = "/") -> list[str]:
+    """Return the cgroups that the node lacks, each with its field and a remedy.
+
+    `hidden`: the fields that something else than this configuration decides. The runtime may decide the cgroup driver,
+    and a cgroup counts as there if it has its name under either driver.
+    """
+    if any(field in hidden for field in CGROUPS):
+        return []
+    found: dict[str, None] = {}
+    for field, name, paths in _named(config):
+        if any(_exists(path, root) for path in paths):
+            continue
+        reason = (
+            f"{field}: the cgroup {name} does not exist on this node, and the kubelet ends without it. Create it, for "
+            "example by a slice unit of systemd, or name another one"
+        )
+        found[reason] = None
+    return list(found)
+
+
+def _named(config: Config) -> Iterator[tuple[str, str, tuple[str, str]]]:
+    """Yield each field that names a cgroup, its value, and the path of the cgroup by the two drivers."""
+    top = config.get("cgroupRoot")
+    if isinstance(top, str) and top.strip("/") and config.get("cgroupsPerQOS") is not False:
+        yield "cgroupRoot", top, (top, _slices(top.strip("/").replace("-", "_").split("/")))
+    enforced = config.get("enforceNodeAllocatable")
+    if not isinstance(enforced, list):
+        return
+    for value in enforced:
+        field = _ENFORCED.get(str(value).replace("-compressible", ""), "")
+        name = config.get(field)
+        if isinstance(name, str) and name:
+            unit = posixpath.basename(name.rstrip("/"))
+            if unit.endswith(".slice"):
+                unit = unit[: -len(".slice")]
+            yield field, name, (name, _slices(unit.split("-")))
+
+
+def _slices(parts: Sequence[str]) -> str:
+    """Return the path of a slice of systemd: `a-b.slice` is in `a.slice`."""
+    names = itertools.accumulate(parts, "{}-{}".format)
+    return "/".join(f"{name}.slice" for name in names)
+
+
+def _exists(path: str, root: str) -> bool:
+    """Return whether a cgroup is there, or whether that is not known."""
+    mount = below(root, _MOUNT)
+    if os.path.exists(f"{mount}/cgroup.controllers"):
+        tops = [mount]
+    else:
+        tops = list(filter(os.path.isdir, (f"{mount}/{name}" for name in _V1)))
+    return not tops or all(os.path.isdir(f"{top}/{path.lstrip('/')}") for top in tops)

@@ -42,10 +42,10 @@ def by_flags(config: Config, current: Config, argv: Sequence[str], minor: int | 
     warnings: list[str] = []
     shown = shadow.shadows(argv, minor)
     for path, live in shadow.values(argv, minor).items():
-        wanted = value_at(config, path, _ABSENT)
-        if wanted is _ABSENT or wanted is None or _equal(path, wanted, live):
+        wanted = value_at(config, path)
+        if wanted is None or _equal(path, wanted, live):
             continue
-        if wanted == "" and value_at(current, path, _ABSENT) == "":
+        if wanted == "" and value_at(current, path) == "":
             # kubeadm writes `containerRuntimeEndpoint: ""` and names the socket by a flag: the file sets nothing.
             continue
         use = uses.get(path) or {}
@@ -67,8 +67,8 @@ def by_dropins(config: Config, current: Config, dropins: _Dropins, flags: Mappin
     warnings = _unread(dropins)
     for keys, (live, file) in _merged(dropins).items():
         path = paths.show(keys)
-        wanted = value_at(config, path, _ABSENT)
-        if wanted is _ABSENT or wanted is None or shadow.shadow_of(path, flags) or _equal(path, wanted, live):
+        wanted = value_at(config, path)
+        if wanted is None or shadow.shadow_of(path, flags) or _equal(path, wanted, live):
             continue
         text = (
             f"{path}: the drop-in {file} in --config-dir overrides {_shown(path, wanted)}. "

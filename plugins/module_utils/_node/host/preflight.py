@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..._config import delivery
 from ..._config.fields import merged_dropins, shadow
@@ -20,7 +20,7 @@ from ..store.local import OVERRIDE
 from ..system import ask_binary, binary, command, config_summary, files, health
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
-from . import dropin_look, host_checks, named_files, overridden, preflight_decisions
+from . import dropin_look, host_checks, overridden, preflight_decisions
 from .dropin_look import Config, Seen
 from .preflight_decisions import DEFAULTS, LOOK, NOTHING, RESET, SWITCH, Answers, Findings, Terms, masked
 
@@ -110,7 +110,12 @@ def of_unit(unit: Unit, text: str | None, local: bool, with_disk: bool, terms: T
     """Return the same of a unit, which remembers what systemd answered."""
     root, run = unit.root, unit.run
     terms = terms._replace(config_dir=files.plain(terms.config_dir))
-    node = _node_of(unit, _purpose(text, local), terms, local)
+    purpose = LOOK
+    if text is not None:
+        purpose = SWITCH
+    elif local:
+        purpose = RESET
+    node = _node_of(unit, purpose, terms, local)
     answers = _ask(text, node)
     minor = minor_of(answers.version)
     kubelet = _kubelet(node, answers.version)
@@ -138,7 +143,7 @@ def of_unit(unit: Unit, text: str | None, local: bool, with_disk: bool, terms: T
     if with_disk:
         result["disk"] = dropin_look.on_disk(node.now.argv, list(node.dropins), unit.name, root, run)
         layers = [node.path, *node.dropins]
-        result["files"] = named_files.owned(node.unit.files(), node.now.argv, judged.effective, layers, root)
+        result["files"] = dropin_look.owned(node.unit.files(), node.now.argv, judged.effective, layers, root)
     return result
 
 
@@ -152,12 +157,6 @@ def commands(unit: Unit) -> tuple[Command, Command]:
         with contextlib.suppress(UnitError):
             upcoming = unit.next_command()
     return now, upcoming
-
-
-def _purpose(text: str | None, local: bool) -> str:
-    if text is not None:
-        return SWITCH
-    return RESET if local else LOOK
 
 
 def _node_of(unit: Unit, purpose: str, terms: Terms, local: bool) -> _Node:
@@ -223,14 +222,17 @@ def _known_names(node: _Node) -> dict[str, Any]:
 
 def _for_look(node: _Node, minor: int | None) -> _Judged:
     """Judge the config that the kubelet runs; for delivery `dropin` also whether the node can have it."""
-    against = Findings(overridden.of_node(node.seen, minor)) if node.seen else NOTHING
+    against = NOTHING
+    if node.seen:
+        against = Findings(overridden.of_node(node.seen, minor))
     return _Judged(node.with_dropins(node.config), node.unreadable, against)
 
 
 def _for_reset(node: _Node) -> _Judged:
     """Judge the config that the kubelet runs without this collection."""
-    effective = node.seen.effective({}) if node.seen else node.with_dropins(node.config)
-    return _Judged(effective, node.unreadable)
+    if node.seen:
+        return _Judged(node.seen.effective({}), node.unreadable)
+    return _Judged(node.with_dropins(node.config), node.unreadable)
 
 
 def _for_switch(
@@ -254,12 +256,14 @@ def _against_node(declared: Config, node: _Node, minor: int | None, uses: overri
     by_flags = overridden.by_flags(declared, node.config, argv, minor, uses)
     by_dropins = overridden.by_dropins(declared, node.config, node.dropins, shadow.shadows(argv, minor))
     hidden = overridden.hidden(argv, minor, node.dropins)
-    by_folder = overridden.by_folder(declared, node.config, minor, hidden) if node.folder else NOTHING
+    by_folder = NOTHING
+    if node.folder:
+        by_folder = overridden.by_folder(declared, node.config, minor, hidden)
     reasons = [*by_flags.reasons, *by_dropins.reasons, *by_folder.reasons]
     if link:
         reasons.insert(0, f"{link}: this node has delivery dropin. Reset it before it gets delivery checkpoint")
-    reasons += named_files.missing(declared, terms.config_dir, terms.files, hidden, root)
-    reasons += named_files.missing_cgroups(declared, hidden, root)
+    reasons += host_checks.missing(declared, terms.config_dir, terms.files, hidden, root)
+    reasons += host_checks.missing_cgroups(declared, hidden, root)
     return Findings(reasons, [*by_flags.warnings, *by_dropins.warnings, *by_folder.warnings])
 
 
@@ -271,12 +275,12 @@ def _as_dropin(declared: Config, node: _Node, seen: Seen, minor: int | None, use
     hidden = overridden.hidden(seen.words, minor, seen.after())
     reasons = [*overridden.of_dropin(declared, seen, minor), *by_flags.reasons, *by_later.reasons]
     names = set(declared)
-    if names.intersection(named_files.TLS_PAIR):
-        names.update(named_files.TLS_PAIR)
+    if names.intersection(host_checks.TLS_PAIR):
+        names.update(host_checks.TLS_PAIR)
     given = {name: value for name, value in effective.items() if name in names}
-    reasons += named_files.missing(given, node.terms.config_dir, node.terms.files, hidden, seen.root)
-    if names.intersection(named_files.CGROUPS):
-        reasons += named_files.missing_cgroups(effective, hidden, seen.root)
+    reasons += host_checks.missing(given, node.terms.config_dir, node.terms.files, hidden, seen.root)
+    if names.intersection(host_checks.CGROUPS):
+        reasons += host_checks.missing_cgroups(effective, hidden, seen.root)
     reasons += _way_back(node, seen, minor)
     return Findings(reasons, [*by_flags.warnings, *by_later.warnings])
 
@@ -295,10 +299,14 @@ def _decided(
 ) -> preflight_decisions.Decisions:
     purpose, terms = node.purpose, node.terms
     edits = preflight_decisions.waiting(node.now.argv, node.upcoming.argv, terms.config_dir, node.unit.unread())
-    elsewhere = status_reporter.elsewhere(node.asking, terms.node) if terms.node else ""
+    elsewhere = ""
+    if terms.node:
+        elsewhere = status_reporter.elsewhere(node.asking, terms.node)
     kubelet, host = found["kubelet"], found["host"]
     decided = preflight_decisions.decide(purpose, terms, kubelet, host, problems, answers, edits, against, elsewhere)
-    return decided._replace(reads_store=_reads_link(node.seen, node)) if node.seen else decided
+    if node.seen:
+        decided = decided._replace(reads_store=_reads_link(node.seen, node))
+    return decided
 
 
 def _reads_link(seen: Seen, node: _Node) -> bool:
@@ -342,7 +350,6 @@ def _ask(text: str | None, node: _Node) -> Answers:
     """Return what the binary answers of a staged config, or for a reset of the node's own, and whether the API server
     can be asked. All are asked in parallel: the first two take a kubelet's start each.
     """
-    argv = node.words
     wanted, own_unreadable = text, ""
     if node.purpose == RESET:
         wanted, own_unreadable = _own_text(node.form.config, node.unit.root)
@@ -355,13 +362,16 @@ def _ask(text: str | None, node: _Node) -> Answers:
             return minor_of(version.result())
 
         if node.seen and text is not None:
-            check = _check_layer(text, node, node.seen, minor, beside)._asdict()
-        elif node.seen and health.flag(argv, "config-dir"):
+            check = node.seen.check(text, node.program, minor, node.unit.run, beside)
+        elif node.seen and health.flag(node.words, "config-dir"):
             # Without our fields the other drop-ins are still there.
-            check = _check_layer(OVERRIDE.decode(), node, node.seen, minor, beside)._asdict()
+            check = node.seen.check(OVERRIDE.decode(), node.program, minor, node.unit.run, beside)
         elif wanted is not None:
-            check = binary.check(wanted, argv, node.program, minor, node.unit.run)._asdict()
-        return Answers(check, version.result(), way.result(), own_unreadable)
+            check = binary.check(wanted, node.words, node.program, minor, node.unit.run)
+        answers = Answers(None, version.result(), way.result(), own_unreadable)
+    if check:
+        answers = answers._replace(check=check._asdict())
+    return answers
 
 
 def _unasked(node: _Node) -> str:
@@ -373,27 +383,11 @@ def _version(node: _Node) -> str | None:
     return binary.version(node.program, node.unit.run) if node.program else None
 
 
-def _check_layer(
-    text: str, node: _Node, seen: Seen, minor: Callable[[], int | None], beside: ThreadPoolExecutor
-) -> binary.Verdict:
-    """Return the verdict on a drop-in. The kubelet names no unknown field of one: it is also asked about it alone."""
-    argv, program, run = seen.words, node.program, node.unit.run
-    try:
-        beneath = seen.beneath()
-    except OSError as error:
-        return binary.Verdict(binary.NOT_CHECKED, [str(error)], [])
-    alone = beside.submit(lambda: binary.check(text, argv, program, minor, run))
-    found = binary.check(text, argv, program, minor, run, beneath=beneath)
-    return found._replace(unknown_fields=config_summary.unknown(alone.result().unknown_fields, text, minor()))
-
-
 def _program(argv: Sequence[str], unit: Unit) -> str:
-    """Return the binary's path, empty for a unit that is not understood.
-
-    The first word of a process may be another name than its path.
-    """
+    """Return the binary's path, empty for a unit that is not understood."""
     if argv and argv[0].startswith("/"):
         return argv[0]
+    # The first word of a process may be another name than its path.
     return unit.program()
 
 

@@ -32,9 +32,10 @@ from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 from ..guard import base, guard_main
 from ..records import json_file
 from ..store import installed
+from ..store.trial import MEMORY, STOPPED
 from ..system import files
 from ..system.command import Run, execute
-from ..unit import ordered_stop, trust
+from ..unit import trust
 from ..unit.unit import Unit
 
 SERVICE_PATH = f"/etc/systemd/system/{guard_main.SERVICE}"
@@ -182,7 +183,7 @@ Description=Guard of the kubelet's configuration
 ConditionPathExists=|{config_dir}/store/trial
 ConditionPathExists=|{config_dir}/store/report
 ConditionPathExists=|{config_dir}/store/progress
-ConditionPathExists=|{ordered_stop.FOLDER}/{ordered_stop.NAME}
+ConditionPathExists=|{MEMORY}/{STOPPED}
 RequiresMountsFor={config_dir}
 StartLimitIntervalSec=0
 

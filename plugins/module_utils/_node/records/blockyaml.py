@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Pattern
+from typing import Any, Iterator, Pattern
 
-from .yaml_scalars import as_json, double_quoted, folded, resolved, single_quoted
+from .yaml_scalars import as_json, block_scalar, double_quoted, folded, resolved, single_quoted
 
 _LINE_BREAK = re.compile("\r\n?|\x85")
 _FORBIDDEN = re.compile(r"[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -354,12 +354,7 @@ class _Reader:
         keeps = header.group(1) or header.group(4)
         digit = header.group(2) or header.group(3)
         self.at = header.end()
-        text, line_break, empty = self._block_lines(self._width(digit), folds)
-        if keeps == "-":
-            return text
-        if keeps == "+":
-            line_break += "\n" * empty
-        return text + line_break
+        return block_scalar(self._block_lines(self._width(digit)), folds, keeps or "")
 
     def _width(self, digit: str | None) -> int:
         """Return the indentation of a block scalar: that of the digit in its header, else that of its first lines."""
@@ -370,34 +365,17 @@ class _Reader:
             raise self.wrong(_WRONG_STARTS["\t"])
         return max(self.indent + 1, 1, *(len(line) for line in blank.split("\n")))
 
-    def _block_lines(self, width: int, folds: bool) -> tuple[str, str, int]:
-        """Return the text, the line break behind it, and the number of empty lines after that."""
-        text, line_break, empty, was_blank = "", "", 0, False
+    def _block_lines(self, width: int) -> Iterator[str]:
+        """Read lines without so much indentation, with their line breaks, up to one with text and less of it."""
         while self.at < len(self.text):
-            line = self._block_line(width)
-            if line is None:
-                break
-            content = line.rstrip("\n")
-            if not content:
-                empty += len(line)
-                continue
-            is_blank = content[0] in " \t"
-            if folds and line_break and not was_blank and not is_blank:
-                line_break = "" if empty else " "
-            text += line_break + "\n" * empty + content
-            line_break, empty, was_blank = line[len(content) :], 0, is_blank
-        return text, line_break, empty
-
-    def _block_line(self, width: int) -> str | None:
-        """Read a line with its line break; None if it has text and is indented less than that."""
-        begin = self.at + len(_matched(_SPACES, self.text, self.at, self.at + width))
-        line = _matched(_LINE, self.text, begin)
-        if begin < self.at + width and line.startswith("\t"):
-            raise self.wrong(_WRONG_STARTS["\t"])
-        if begin < self.at + width and line.strip("\n"):
-            return None
-        self.at = begin + len(line)
-        return line
+            begin = self.at + len(_matched(_SPACES, self.text, self.at, self.at + width))
+            line = _matched(_LINE, self.text, begin)
+            if begin < self.at + width and line.startswith("\t"):
+                raise self.wrong(_WRONG_STARTS["\t"])
+            if begin < self.at + width and line.strip("\n"):
+                return
+            self.at = begin + len(line)
+            yield line
 
 
 def _matched(pattern: Pattern[str], text: str, *span: int) -> str:

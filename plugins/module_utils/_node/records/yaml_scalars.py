@@ -9,7 +9,7 @@ From go-yaml v2 (resolve.go, scannerc.go), which sigs.k8s.io/yaml uses.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Iterable
 
 _FOLD = re.compile(r"[ \t]*\n[ \t\n]*")
 _ESCAPE = re.compile(
@@ -58,6 +58,28 @@ def double_quoted(inner: str) -> str:
         return chr(code)
 
     return _ESCAPE.sub(one, inner)
+
+
+def block_scalar(lines: Iterable[str], folds: bool, keeps: str) -> str:
+    """Return the text of the lines of a literal or folded scalar (yaml_parser_scan_block_scalar). `keeps`: the sign in
+    its header, `-` for no line break at its end, `+` for all, empty for one.
+    """
+    text, line_break, empty, was_blank = "", "", 0, False
+    for line in lines:
+        content = line.rstrip("\n")
+        if not content:
+            empty += len(line)
+            continue
+        is_blank = content[0] in " \t"
+        if folds and line_break and not was_blank and not is_blank:
+            line_break = "" if empty else " "
+        text += line_break + "\n" * empty + content
+        line_break, empty, was_blank = line[len(content) :], 0, is_blank
+    if keeps == "-":
+        return text
+    if keeps == "+":
+        line_break += "\n" * empty
+    return text + line_break
 
 
 def resolved(text: str) -> Any:

@@ -15,9 +15,8 @@ from typing import Any, Callable, Mapping, Sequence
 from ..._config.values import annotation, following
 from ..system.command import environment_of
 from ..system.connection import ApiError
-from ..system.credentials import CERT_DIR
 from ..system.health import flag, kubelet_of
-from ..system.kubeconfig import Kubeconfig
+from ..system.kubeconfig import CERT_DIR, Kubeconfig
 from . import status_annotation
 from .status_annotation import Outbox
 

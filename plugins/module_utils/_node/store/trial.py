@@ -4,22 +4,27 @@
 """The armed trial of a config: written before the switch, read by the guard, removed when the config graduates.
 
 And its progress, `store/progress`: what is remembered of a trial between two observations. The guard writes it. The
-module writes the verdict of a revert into it, so that the guard restarts the kubelet if the controller does not.
+module writes the verdict of a revert into it, so that the guard restarts the kubelet if the controller does not. And
+which kubelet was ordered to stop, in memory.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import time
 import typing as t
 
 from ..records import json_file
-from ..records.json_file import RecordFile
+from ..records.json_file import MemoryFile, RecordFile
 from ..system import files
 from ..system.files import StoreError
 from . import meta
 
+MEMORY = "/run/livenodes-kubelet-guard"
+"""The folder of what the guard remembers until the next boot."""
+STOPPED = "stopped"
 _DEFAULT_SECONDS = 600
 """How long a config must hold before it becomes last-known-good: ten minutes, as in the kubelet
 (pkg/kubelet/kubeletconfig/controller.go).
@@ -184,3 +189,30 @@ class ProgressFile:
             self.file.remove()
         else:
             self.file.write(progress)
+
+
+class _Stopped(t.NamedTuple):
+    """The InvocationID of the kubelet that was ordered to stop."""
+
+    invocation: str
+
+
+class OrderedStop:
+    """Whether a kubelet that does not run was stopped by us: a file in memory (/run).
+
+    `systemctl restart` stops a kubelet before its dependencies start. If one of them fails (`Requires=`), the kubelet
+    stays inactive as if an operator had stopped it, also when the dependency is back. So each restart that is ordered
+    notes which kubelet it stops. A later start has another InvocationID: a stop after it is an operator's.
+    """
+
+    def __init__(self, folder: str = MEMORY, fs: files.OS = files.DISK) -> None:
+        self.file = MemoryFile(os.path.join(folder, STOPPED), _Stopped(""), fs)
+
+    def note(self, invocation: str) -> None:
+        """Note which kubelet is about to be stopped. Never raises."""
+        with contextlib.suppress(files.FileError):
+            self.file.write(_Stopped(invocation))
+
+    def ours(self, invocation: str) -> bool:
+        """Return whether the last kubelet, which has this InvocationID, was stopped by us."""
+        return _Stopped(invocation) in (self.file.read(), self.file.held)

@@ -13,7 +13,7 @@ from ..._config.values import annotation
 from ..guard import base
 from ..install import guard_install
 from ..store.checkpoints import describe
-from ..store.local import DEFAULT_KEY, take
+from ..store.local import take
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly, wrong
@@ -343,12 +343,12 @@ class _Run:
         armed = quietly(store.trial)
         state = self._state(armed)
         target, text = self._configuration(state["active"])
-        unfinished = self.waiting or self._switched_without_restart(armed, state["assigned"])
+        unfinished = self.waiting or values.waits_for_restart(armed, state["assigned"], self.found.invocation)
         return {
             **state,
             "changed": self.changed,
             "restart_needed": target not in (None, self.former_target) or unfinished,
-            "config": os.path.join(store.active, self._key()),
+            "config": os.path.join(store.active, values.config_name(store, self.source)),
             "checkpoint": os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
             "removed": self.collected,
             "warnings": self.warnings,
@@ -377,34 +377,13 @@ class _Run:
             return self.store.target(active), self._planned(active)
         return quietly(self.store.running), values.active_text(self.store)
 
-    def _switched_without_restart(self, armed: Trial | None, assigned: Source | None) -> bool:
-        """Whether an earlier run switched to this source and was stopped before the restart.
-
-        The kubelet then has the same InvocationID as before the switch.
-        """
-        if armed is None or armed.to != assigned or armed.failed or armed.confirmed:
-            return False
-        return bool(self.found.invocation) and armed.invocation == self.found.invocation
-
-    def _key(self) -> str:
-        """Return the name of the config file in `active`."""
-        known = quietly(self.store.local)
-        if known:
-            return known.key
-        if self.source:
-            return self.source["kubeletConfigKey"]
-        return DEFAULT_KEY
-
     def _planned(self, source: Source | None) -> bytes | None:
+        """Return the text of a source that is not active yet."""
+        if source is None and self.local_text:
+            return self.local_text
         if source is not None and source == self.source and self.options["data"]:
             return str(self.options["data"].get(source["kubeletConfigKey"], "")).encode()
-        if source is not None:
-            found = quietly(lambda: self.store.data(source)) or {}
-            return found.get(source["kubeletConfigKey"])
-        if self.local_text:
-            return self.local_text
-        known = quietly(self.store.local)
-        return known.files[known.config].data if known else None
+        return values.text_of(self.store, source)
 
 
 def start_guard(trial: str = "") -> str:

@@ -204,8 +204,11 @@ def removed(options: Options, pretend: bool, unit: Unit) -> Result:
         keep_follower = bool(options.get("keep_follower"))
         gone = guard_steps.removed(config_dir, unit, _HEALTHY_SECONDS, pretend, state_files, keep_follower)
     with step("removing the store"):
-        # Where the reset was a prediction too, the local configuration is not active, and the store cannot be removed.
-        result = checkpoint_module.apply({**options, "state": "removed" if is_reset else "reset"}, pretend)
+        state = "removed"
+        if not is_reset:
+            # The reset was a prediction too: the local configuration is not active, and the store cannot be removed.
+            state = "reset"
+        result = checkpoint_module.apply({**options, "state": state}, pretend)
     return {
         **result,
         "changed": seed["changed"] or gone["changed"] or result["changed"],

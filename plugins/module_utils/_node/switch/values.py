@@ -19,29 +19,19 @@ from ..._config.values import document
 from ..store import statefiles
 from ..store.checkpoints import describe
 from ..store.kept_files import KeptFiles
+from ..store.local import DEFAULT_KEY
 from ..store.meta import Source
 from ..store.store import Store
 from ..store.store_reader import quietly, wrong
 from ..store.trial import Moment, Trial
 from ..system.files import StoreError
 
+_STATES = [
+    *("staged", "assigned", "restarted", "confirmed", "rolled_back", "reset", "removed"),
+    *("updated", "followed", "unfollowed"),
+]
 SPEC: dict[str, t.Any] = {
-    "state": {
-        "type": "str",
-        "choices": [
-            "staged",
-            "assigned",
-            "restarted",
-            "confirmed",
-            "rolled_back",
-            "reset",
-            "removed",
-            "updated",
-            "followed",
-            "unfollowed",
-        ],
-        "default": "assigned",
-    },
+    "state": {"type": "str", "choices": _STATES, "default": "assigned"},
     "node": {"type": "str", "default": ""},
     "state_files": {"type": "str", "choices": ["keep", "switch"], "default": "keep"},
     "allow_pending_edits": {"type": "bool", "default": False},
@@ -197,6 +187,16 @@ def trial(armed: Trial) -> dict[str, t.Any]:
     }
 
 
+def waits_for_restart(armed: Trial | None, assigned: Source | None, invocation: str) -> bool:
+    """Return whether an earlier run switched to what is assigned and was stopped before the restart.
+
+    The kubelet then has the same InvocationID as before the switch. `invocation`: empty if it is not known.
+    """
+    if armed is None or armed.to != assigned or armed.failed or armed.confirmed:
+        return False
+    return bool(invocation) and armed.invocation == invocation
+
+
 def active_text(store: Store) -> bytes | None:
     """Return the text of the configuration that `active` leads to, None when there is none."""
     target, known = quietly(store.running), quietly(store.local)
@@ -206,6 +206,27 @@ def active_text(store: Store) -> bytes | None:
         return store.fs.load(os.path.join(store.config_dir, target, known.key))
     except OSError:
         return None
+
+
+def text_of(store: Store, source: Source | None) -> bytes | None:
+    """Return the text of a source (None: the local config) as the store has it, None when it has none."""
+    if source is not None:
+        found = quietly(lambda: store.data(source)) or {}
+        return found.get(source["kubeletConfigKey"])
+    known = quietly(store.local)
+    if known is None:
+        return None
+    return known.files[known.config].data
+
+
+def config_name(store: Store, source: Source | None) -> str:
+    """Return the name of the config file in `active`. `source`: the requested one, which a new store gets it from."""
+    known = quietly(store.local)
+    if known:
+        return known.key
+    if source:
+        return source["kubeletConfigKey"]
+    return DEFAULT_KEY
 
 
 def diff(before: bytes | None, after: bytes | None, path: str) -> dict[str, str]:

@@ -20,8 +20,8 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import binary_facts, fields, shadow
 from ..._config.fields.binary_facts import ABSENT, GATES, BinaryFacts
-from ..guard.known_binary import identity
 from ..records.json_file import RecordFile
+from ..store.installed import identity
 from . import binary, command, files
 
 _CACHE = "/run/livenodes-kubelet-binaries"
@@ -276,7 +276,9 @@ def _recalled(program: str, record: RecordFile[_Cached]) -> _Cached | None:
     kept, now = record.read(), identity(program)
     if kept is None or now is None:
         return None
-    return kept if kept[:4] == now[:4] or kept.digest == _digest(program) else None
+    if kept[:4] == now[:4] or kept.digest == _digest(program):
+        return kept
+    return None
 
 
 def _remember(program: str, record: RecordFile[_Cached], facts: BinaryFacts, digest: str) -> None:

@@ -9,6 +9,7 @@ kubeconfig that does not exist it therefore ends within a tenth of a second, and
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -27,23 +28,10 @@ LIMIT = 20
 
 # Flags with a value that must not reach the kubelet under test: its folders, its servers, its locks, its logging.
 _REPLACED = {
-    "config",
-    "kubeconfig",
-    "bootstrap-kubeconfig",
-    "root-dir",
-    "cert-dir",
-    "dynamic-config-dir",
-    "cloud-provider",
-    "cloud-config",
-    "lock-file",
-    "log-dir",
-    "log-file",
-    "log-file-max-size",
-    "log-backtrace-at",
-    "logging-format",
-    "stderrthreshold",
-    "v",
-    "vmodule",
+    *("config", "kubeconfig", "bootstrap-kubeconfig", "root-dir", "cert-dir", "dynamic-config-dir"),
+    *("cloud-provider", "cloud-config", "lock-file"),
+    *("log-dir", "log-file", "log-file-max-size", "log-backtrace-at", "logging-format"),
+    *("stderrthreshold", "v", "vmodule"),
 }
 _SWITCHES = {"exit-on-lock-contention", "logtostderr", "alsologtostderr", "one-output", "runonce"}
 
@@ -342,22 +330,14 @@ def _message(line: str, rest: Sequence[str]) -> str | None:
     if structured:
         return f"{unquoted(structured.group(1))}: {unquoted(structured.group(2))}"
     if several:
-        inside = _before(rest, lambda text: text.strip() == _END)
+        inside = itertools.takewhile(lambda text: text.strip() != _END, rest)
         return f"{unquoted(several.group(1))}: " + "\n".join(text.strip() for text in inside)
     if line.startswith("{"):
         return _json(line)
     if LENIENT in line:
         # Kubelets below 1.23 quote the whole configuration in the middle of the message.
-        return "\n".join([line, *_before(rest, _HEADER.match)])
+        return "\n".join([line, *itertools.takewhile(lambda text: not _HEADER.match(text), rest)])
     return None
-
-
-def _before(lines: Sequence[str], ends: Callable[[str], object]) -> Sequence[str]:
-    """Return the lines before the first that ends a message, all if there is none."""
-    for at, line in enumerate(lines):
-        if ends(line):
-            return lines[:at]
-    return lines
 
 
 def _json(line: str) -> str:

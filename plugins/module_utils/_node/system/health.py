@@ -97,7 +97,10 @@ def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
             break
         key, equals, _value = word.partition("=")
         if key.startswith("--") and key[2:].replace("_", "-") == name:
-            found = (at, 1) if equals else (at, min(2, len(argv) - at))
+            # The value is the next word, if there is one.
+            found = (at, 1)
+            if not equals and at + 1 < len(argv):
+                found = (at, 2)
     return found
 
 
@@ -132,7 +135,8 @@ def argv_of_child(pid: int, root: str = "/") -> list[str]:
     if kubelet != pid and words and "/" not in words[0]:
         with contextlib.suppress(OSError):
             binary = os.readlink(os.path.join(root, f"proc/{kubelet}/exe"))
-            words[0] = binary if os.path.exists(binary) else words[0]
+            if os.path.exists(binary):
+                words[0] = binary
     return words
 
 

@@ -1,26 +1,48 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Calls the API server with the address and credentials of the kubelet's kubeconfig; standard library only."""
+"""Calls the API server with the address and credentials of the kubelet's kubeconfig; standard library only.
+
+The credentials are those of the kubeconfig, of its plugin, and the rotated ones. A kubelet that rotates its certificate
+keeps it in its certificate folder and does not update its kubeconfig (client-go util/certificate
+getCurrentCertificateOrBootstrap). A certificate inside the kubeconfig is therefore the first one, and expires.
+"""
 
 from __future__ import annotations
 
+import base64
+import calendar
 import contextlib
 import ipaddress
+import json
 import os
 import re
+import shutil
 import socket
+import subprocess
+import time
 from typing import Any, Mapping
 from urllib.parse import urlsplit
 
 from ..records import blockyaml
-from . import credentials
+from . import files
 from .connection import ApiError, ApiServer, Identity
-from .credentials import CERT_DIR, PluginError
 
 _NODE_USER = "system:node:"
 _EXCEPTION = re.compile(r"(\[.*\]|[^:]*)(?::(\d+))?")
 """An entry of NO_PROXY: a name or an address, and maybe a port."""
+CERT_DIR = "/var/lib/kubelet/pki"
+"""The kubelet's default of --cert-dir."""
+CURRENT = "kubelet-client-current.pem"
+# What systemd gives its services. A module has another one, and must find what the guard will find.
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# The validity in a certificate: two times, as UTCTime or GeneralizedTime.
+_VALIDITY = re.compile(rb"\x30[\x1e\x20\x22](?:\x17\x0d\d{12}Z|\x18\x0f\d{14}Z)(?:\x17\x0d(\d{12})Z|\x18\x0f(\d{14})Z)")
+_CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+
+
+class PluginError(Exception):
+    """The plugin of a kubeconfig did not return credentials; the text names it and the cause."""
 
 
 class Kubeconfig(ApiServer):
@@ -62,17 +84,15 @@ class Kubeconfig(ApiServer):
         super().__init__(path, server, cluster, timeout)
 
     def identities(self) -> list[Identity]:
-        """Return what to identify with, first choice first. Raises ApiError."""
+        """Return what a kubelet would identify with, its first choice first; never empty. Raises ApiError."""
         if self._by_plugin:
             return self._by_plugin
         try:
-            found = credentials.of_user(
-                self.user, os.path.dirname(self.path), self.cert_dir, self.cluster, self.timeout, self.environ
-            )
-            if self.user.get("exec"):
-                # A plugin may take seconds. The few requests of one process need it once.
-                self._by_plugin = found
-            return found
+            if not self.user.get("exec"):
+                return self._own_identities()
+            # A plugin may take seconds. The few requests of one process need it once.
+            self._by_plugin = [self._run_plugin(self.user["exec"])]
+            return self._by_plugin
         except (OSError, ValueError, KeyError, TypeError, PluginError) as error:
             raise ApiError(f"{self.path}: {error}") from error
 
@@ -102,8 +122,72 @@ class Kubeconfig(ApiServer):
         return "" if self.user.get("exec") else self._certified()
 
     def _certified(self) -> str:
-        name = credentials.subject(self.identities()[0].pem)
+        name = subject(self.identities()[0].pem)
         return name[len(_NODE_USER) :] if name.startswith(_NODE_USER) else ""
+
+    def _own_identities(self) -> list[Identity]:
+        """Return those of the kubeconfig itself and of the certificate folder. Raises OSError, ValueError, KeyError."""
+        token = str(self.user.get("token") or "")
+        if self.user.get("tokenFile"):
+            token = files.text(self._beside(self.user["tokenFile"])).strip()
+        own = self._own_pair()
+        if not own:
+            return [Identity("", token)]
+        found = [Identity(own, token)]
+        current = os.path.join(self.cert_dir, CURRENT)
+        if os.path.exists(current):
+            found.append(Identity(files.text(current), token))
+        now = time.time()
+        return sorted(found, key=lambda identity: (not_after(identity.pem) or now) < now)
+
+    def _own_pair(self) -> str:
+        """Return certificate and key of the user as PEM text, empty when it has none."""
+        if not self.user.get("client-certificate-data") and not self.user.get("client-certificate"):
+            return ""
+        # One file may hold both.
+        parts = dict.fromkeys([self._part("client-certificate"), self._part("client-key")])
+        return "\n".join(parts)
+
+    def _part(self, name: str) -> str:
+        """Return a text that the user holds or names the file of. As client-go: the text comes first."""
+        if self.user.get(f"{name}-data"):
+            return base64.b64decode(self.user[f"{name}-data"]).decode()
+        return files.text(self._beside(self.user[name]))
+
+    def _beside(self, path: str) -> str:
+        """Return the path of a file: a relative one starts beside the kubeconfig."""
+        return os.path.join(os.path.dirname(self.path), path)
+
+    def _run_plugin(self, plugin: Mapping[str, Any]) -> Identity:
+        """Run a plugin (client.authentication.k8s.io ExecCredential) and return its credentials. Raises PluginError."""
+        environ = {**os.environ, "PATH": _PATH, **self.environ}
+        name = str(plugin["command"])
+        # As client-go: a name with a slash is relative to the kubeconfig, any other one is looked up.
+        path = self._beside(name) if "/" in name else shutil.which(name, path=environ["PATH"])
+        if not path:
+            raise PluginError(f"its plugin {name} is not installed in {environ['PATH']}")
+        spec: dict[str, Any] = {"interactive": False}
+        if plugin.get("provideClusterInfo"):
+            spec["cluster"] = dict(self.cluster)
+        asked = {"apiVersion": plugin.get("apiVersion"), "kind": "ExecCredential", "spec": spec}
+        given = {item["name"]: str(item["value"]) for item in plugin.get("env") or []}
+        try:
+            done = subprocess.run(  # pylint: disable=ansible-bad-function  # the guard is not a module
+                [path, *map(str, plugin.get("args") or [])],
+                check=False,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=self.timeout,
+                env={**environ, **given, "KUBERNETES_EXEC_INFO": json.dumps(asked)},
+            )
+        except subprocess.TimeoutExpired:
+            raise PluginError(f"its plugin {name} timed out after {self.timeout:g} s") from None
+        except OSError as error:
+            raise PluginError(f"its plugin {name} cannot run: {error.strerror}") from error
+        if done.returncode:
+            reason = " ".join(done.stderr.decode("utf-8", "replace").split())[:200]
+            raise PluginError(f"its plugin {name} ended with exit status {done.returncode}: {reason or 'no message'}")
+        return _credential(done.stdout, name)
 
 
 def proxy_of(environ: Mapping[str, str], host: str, port: int) -> str:
@@ -127,15 +211,21 @@ def _excepts(entry: str, host: str, port: int) -> bool:
     with contextlib.suppress(ValueError):
         network = ipaddress.ip_network(entry, strict=False)
         return address is not None and address in network
+    name, wanted = entry, ""
     found = _EXCEPTION.fullmatch(entry)
-    name, wanted = found.groups() if found else (entry, None)
+    if found:
+        name, wanted = found.groups("")
     if not name or (wanted and int(wanted) != port):
         return False
     if _address(name.strip("[]")):
         return _address(name.strip("[]")) == address
     if name.startswith("*."):
         name = name[1:]
-    return name == "*" or host == name or host.endswith(name if name.startswith(".") else f".{name}")
+    if name in ("*", host):
+        return True
+    if not name.startswith("."):
+        name = f".{name}"
+    return host.endswith(name)
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -150,3 +240,53 @@ def _entry(document: Mapping[str, Any], kind: str, name: str) -> Mapping[str, An
         if item["name"] == name:
             return item  # type: ignore[no-any-return]
     raise KeyError(f"{kind}: {name}")
+
+
+def _credential(output: bytes, name: str) -> Identity:
+    """Return the credentials in a plugin's output, which is never shown. Raises PluginError."""
+    try:
+        status = json.loads(output)["status"]
+        token, certificate = status.get("token") or "", status.get("clientCertificateData") or ""
+        key = status.get("clientKeyData") or ""
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise PluginError(f"its plugin {name} printed no ExecCredential") from None
+    if not token and not certificate:
+        raise PluginError(f"its plugin {name} returned neither a token nor a certificate")
+    return Identity(f"{certificate}\n{key}" if certificate else "", token)
+
+
+def not_after(pem: str) -> float | None:
+    """Return when the first certificate of a PEM text expires, in seconds since the epoch; None if that is unknown."""
+    der = _first_certificate(pem)
+    found = _VALIDITY.search(der)
+    if found is None:
+        return None
+    text = (found.group(1) or found.group(2)).decode()
+    year = int(text[:-10])
+    if len(text) == 12:
+        # Two digits mean 1950 to 2049 (RFC 5280, 4.1.2.5.1).
+        year += 1900 if year >= 50 else 2000
+    month, day, hour, minute, second = map(int, re.findall("..", text[-10:]))
+    return float(calendar.timegm((year, month, day, hour, minute, second)))
+
+
+def subject(pem: str) -> str:
+    """Return the common name of the first certificate of a PEM text; empty when it has none."""
+    der = _first_certificate(pem)
+    # Issuer, validity and subject come in this order, so the last commonName before the key is that of the subject.
+    names = []
+    for at in range(len(der) - 6):
+        if der[at : at + 5] == b"\x06\x03\x55\x04\x03":
+            names.append(der[at + 7 : at + 7 + der[at + 6]].decode("utf-8", "replace"))
+    if len(names) == 1:
+        return names[0]
+    return next((name for name in names if name.startswith("system:node:")), "")
+
+
+def _first_certificate(pem: str) -> bytes:
+    """Return the first certificate of a PEM text in binary form; empty when there is none."""
+    found = _CERTIFICATE.search(pem)
+    try:
+        return base64.b64decode(found.group(1)) if found else b""
+    except ValueError:
+        return b""

@@ -262,7 +262,10 @@ def _klog(severity: str, text: str, lines: Sequence[str], at: int) -> _Entry:
         return _NOTHING
     structured = _STRUCTURED.match(text)
     if not structured:
-        return _Entry(CRASH if severity == "F" else ERROR, " ".join([text, *_following(lines, at)]))
+        weight = ERROR
+        if severity == "F":
+            weight = CRASH
+        return _Entry(weight, " ".join([text, *_following(lines, at)]))
     message, rest = unquoted(structured.group(1)), structured.group(2)
     error = _ERROR.search(rest)
     reason = ""

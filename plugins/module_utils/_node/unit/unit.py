@@ -10,10 +10,10 @@ import os
 import time
 from typing import Any, Callable
 
+from ..store.trial import MEMORY, OrderedStop
 from ..system import files, last_words
 from ..system.command import TIMED_OUT, Run, execute
-from . import ordered_stop, unit_override
-from .ordered_stop import OrderedStop
+from . import unit_override
 from .unit_reader import DROPIN, Command, UnitError, UnitReader, last_line
 
 __all__ = ["DROPIN", "Command", "Unit", "UnitError"]
@@ -31,7 +31,7 @@ class Unit(UnitReader):
 
     def __init__(self, name: str = "kubelet.service", root: str = "/", run: Run = execute, child: bool = False) -> None:
         super().__init__(name, root, run, child)
-        self.stopped = OrderedStop(self._at(ordered_stop.FOLDER))
+        self.stopped = OrderedStop(self._at(MEMORY))
 
     def dropin(self, path: str | unit_override.Layer, extra: tuple[str, ...] = (), mounts_for: str = "") -> str:
         """Return the text of our drop-in that makes the kubelet read `path`; see `unit_override.dropin`.

@@ -14,7 +14,7 @@ from typing import Any, Iterator, NamedTuple, Sequence
 
 from ..system import files, health
 from ..system.command import Run, execute, number
-from . import loaded, unit_override, unitfile
+from . import unit_override, unitfile
 from .unitfile import Setting
 
 _PROPERTIES = (
@@ -232,11 +232,11 @@ class UnitReader:
         """Return the words of the next start, asked once of systemd; None without an answer."""
         if self._next is None:
             literal = ":" in unit_override.prefix(self.command_line())
-            found = loaded.ask(self.name, self.run)
+            found = unitfile.ask(self.name, self.run)
             if found and literal:
                 self._next = found.words
             elif found:
-                self._next = loaded.starts(found, self.show(), self.run)
+                self._next = unitfile.starts(found, self.show(), self.run)
         return self._next
 
     def _resolved(self, words: list[str]) -> list[str]:

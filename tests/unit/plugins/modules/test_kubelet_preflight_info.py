@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import named_files, preflight
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import dropin_look, preflight
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host.preflight_decisions import Terms
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_reporter
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import ask_binary, binary
@@ -284,8 +284,8 @@ def test_owner_and_mode_of_the_kubelets_files(node: Node, monkeypatch: pytest.Mo
     node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nauthentication: {x509: {clientCAFile: ca.crt}}\n")
     (node.root / "etc/kubelet.yaml").chmod(0o604)
     (node.root / "etc/kubelet.d/20-b.conf").chmod(0o400)
-    monkeypatch.setattr(named_files.pwd, "getpwuid", lambda _uid: ("kube",))
-    monkeypatch.setattr(named_files.grp, "getgrgid", {}.__getitem__)
+    monkeypatch.setattr(dropin_look.pwd, "getpwuid", lambda _uid: ("kube",))
+    monkeypatch.setattr(dropin_look.grp, "getgrgid", {}.__getitem__)
     found = node.with_disk()
     group = (node.root / "etc/kubelet.yaml").stat().st_gid
     assert {kind: [one["path"] for one in rows] for kind, rows in found["files"].items()} == {

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records, Started
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary, identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox, Report
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.installed import Binary, identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError, StoreError
 from tests.support.node.guard_node import LOCAL, NEW, OTHER, Node, NoRoom, with_every_file

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.ordered_stop import OrderedStop
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import OrderedStop
 from tests.support.node.guard_node import LOCAL, NEW, Node, NoRoom
 
 STOPPED = {"ActiveState": "inactive", "SubState": "dead", "MainPID": "0"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import named_files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.host import dropin_look, host_checks
 
 STORE = "/var/lib/kubelet-config"
 
@@ -66,7 +66,7 @@ RUNTIME = "containerRuntimeEndpoint"
 def test_what_the_config_names_and_the_node_lacks(config: dict[str, t.Any], reasons: list[str], root: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(root / "run/cri.sock"))
-        found = named_files.missing(config, STORE, {"ca.crt"}, frozenset(), str(root))
+        found = host_checks.missing(config, STORE, {"ca.crt"}, frozenset(), str(root))
     assert [reason[: len(start)] for reason, start in zip(found, reasons)] == reasons
     assert len(found) == len(reasons), found
 
@@ -74,18 +74,18 @@ def test_what_the_config_names_and_the_node_lacks(config: dict[str, t.Any], reas
 def test_a_field_that_the_config_does_not_decide_is_not_checked(root: Path) -> None:
     config = {**ca("/none"), "staticPodPath": "/none/x", RUNTIME: "/none", "tlsCertFile": "/none"}
     hidden = {"authentication.x509.clientCAFile", "staticPodPath", RUNTIME, "tlsCertFile"}
-    assert named_files.missing(config, STORE, set(), hidden, str(root)) == []
+    assert host_checks.missing(config, STORE, set(), hidden, str(root)) == []
 
 
 def test_a_config_of_other_types_is_left_to_the_binary(root: Path) -> None:
     config = {"authentication": {"x509": None}, "staticPodPath": 7, RUNTIME: ["x"], "tlsCertFile": None}
-    assert named_files.missing(config, STORE, set(), frozenset(), str(root)) == []
+    assert host_checks.missing(config, STORE, set(), frozenset(), str(root)) == []
 
 
 @pytest.mark.parametrize("path", [5, "/a\0", "pki/ca.crt"])
 def test_a_ca_that_no_file_can_be_has_no_owner(root: Path, path: t.Any) -> None:
-    assert named_files.owned([], [], ca("/pki/ca.crt"), [], str(root))["client_ca"]
-    assert named_files.owned([], [], ca(path), [], str(root))["client_ca"] == []
+    assert dropin_look.owned([], [], ca("/pki/ca.crt"), [], str(root))["client_ca"]
+    assert dropin_look.owned([], [], ca(path), [], str(root))["client_ca"] == []
 
 
 MOUNT = "sys/fs/cgroup"
@@ -133,16 +133,16 @@ def with_cgroups(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     ],
 )
 def test_the_cgroups_that_a_node_lacks(with_cgroups: Path, config: dict[str, t.Any], field: str) -> None:
-    found = named_files.missing_cgroups(config, frozenset(), str(with_cgroups))
+    found = host_checks.missing_cgroups(config, frozenset(), str(with_cgroups))
     assert [reason.partition(":")[0] for reason in found] == ([field] if field else [])
     assert all("does not exist on this node" in reason and "Create it" in reason for reason in found)
 
 
 def test_what_something_else_decides_is_not_judged(with_cgroups: Path) -> None:
     config = enforced(SYSTEM, "/nosuch")
-    assert named_files.missing_cgroups(config, {"systemReservedCgroup"}, str(with_cgroups)) == []
-    assert named_files.missing_cgroups(config, {"enforceNodeAllocatable"}, str(with_cgroups)) == []
+    assert host_checks.missing_cgroups(config, {"systemReservedCgroup"}, str(with_cgroups)) == []
+    assert host_checks.missing_cgroups(config, {"enforceNodeAllocatable"}, str(with_cgroups)) == []
 
 
 def test_without_its_cgroups_nothing_is_known_of_a_node(tmp_path: Path) -> None:
-    assert named_files.missing_cgroups(enforced(SYSTEM, "/nosuch"), frozenset(), str(tmp_path)) == []
+    assert host_checks.missing_cgroups(enforced(SYSTEM, "/nosuch"), frozenset(), str(tmp_path)) == []

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import base
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import CRASHED, Records
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.known_binary import Binary, record_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.installed import Binary, binary_record
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import ordered_stop
 from tests.support.node.guard_node import Node, NoRoom, guard_answers, installed_guard
 from tests.support.node.stored import source
 
@@ -159,7 +159,7 @@ def test_an_error_that_the_guard_has_reported_is_reported_again(
     monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
     monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
     ProgressFile(node.store.config_dir).write(progress)
-    record_of(node.store.folder).write(Binary("/usr/bin/kubelet", 1, 2, 3, reported=binary))
+    binary_record(node.store.folder).write(Binary("/usr/bin/kubelet", 1, 2, 3, reported=binary))
     assign(node, "a")
     queued = Outbox(node.store.config_dir).report()
     assert queued and error in queued.status["error"]
@@ -242,7 +242,7 @@ def test_a_confirmation_after_a_verdict_is_refused(
     node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: str
 ) -> None:
     """The guard has decided to revert, and was killed before it recorded more than that."""
-    monkeypatch.setattr(ordered_stop, "FOLDER", str(tmp_path / "run"))
+    monkeypatch.setattr(base, "MEMORY", str(tmp_path / "run"))
     assign(node, "a")
     reason = "the kubelet ended 2 times"
     disk = NoRoom()

@@ -22,9 +22,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import credentials
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import Kubeconfig, proxy_of
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import (
+    Kubeconfig,
+    not_after,
+    proxy_of,
+)
 from tests.support.api.server import kubeconfig
 
 SERVER = "api.internal"
@@ -272,8 +275,8 @@ def test_a_token_that_no_header_can_have_is_not_quoted(token: str, server: Serve
 def test_when_a_certificate_expires(days: int) -> None:
     """Beyond 2049 a certificate has the other type of time."""
     end = (NOW + datetime.timedelta(days=days)).replace(microsecond=0).timestamp()
-    assert credentials.not_after(Signer().pair("a", days)[0]) == end
-    assert credentials.not_after("no certificate") is None
+    assert not_after(Signer().pair("a", days)[0]) == end
+    assert not_after("no certificate") is None
 
 
 class Proxy(threading.Thread):

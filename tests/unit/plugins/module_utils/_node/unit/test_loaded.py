@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import loaded
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unitfile
 from tests.sim.nodes import unit_words
 
 SHOWN = r"""a(sasbttttuii) 1 "sleep" 7 "sleep" "--h=n1/x.service/" "$A" "\\." "two words" "\303\274" "--q=\"a\"" true 0
@@ -24,7 +24,7 @@ def answers(text: str, code: int = 0) -> t.Callable[[t.Sequence[str]], subproces
 
 
 def test_each_word_arrives_as_it_is() -> None:
-    assert loaded.ask("kubelet.service", answers(SHOWN)) == loaded.Loaded(
+    assert unitfile.ask("kubelet.service", answers(SHOWN)) == unitfile.Loaded(
         ["sleep", "--h=n1/x.service/", "$A", "\\.", "two words", "ü", '--q="a"'],
         ["A=--x=\ta\nb $c `d", "B="],
         ["-/etc/sysconfig/x y", "/etc/*.env"],
@@ -34,7 +34,7 @@ def test_each_word_arrives_as_it_is() -> None:
 def test_the_stand_in_prints_alike() -> None:
     words = ["/k", "ü", 'a "b" \\ c', "", "x\ny\tz"]
     shown = unit_words.shown_on_bus(words, {"A": "b c"}, [("/e", True)])
-    assert loaded.ask("kubelet.service", answers(shown)) == loaded.Loaded(words, ["A=b c"], ["-/e"])
+    assert unitfile.ask("kubelet.service", answers(shown)) == unitfile.Loaded(words, ["A=b c"], ["-/e"])
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_stand_in_prints_alike() -> None:
     [("", 1), (SHOWN, 1), ("", 0), ("a(sasbttttuii) 0\nas 0\na(sb) 0\n", 0), ("what\never\n", 0)],
 )
 def test_no_answer(text: str, code: int) -> None:
-    assert loaded.ask("kubelet.service", answers(text, code)) is None
+    assert unitfile.ask("kubelet.service", answers(text, code)) is None
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_no_answer(text: str, code: int) -> None:
     [("kubelet.service", "kubelet_2eservice"), ("rke2-agent.service", "rke2_2dagent_2eservice"), ("1a1", "_31a1")],
 )
 def test_the_name_of_a_unit_on_the_bus(name: str, path: str) -> None:
-    assert loaded.object_name(name) == path
+    assert unitfile.object_name(name) == path
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_what_it_would_start(code: int, text: str, words: list[str] | None) -> N
         asked.append(list(given))
         return subprocess.CompletedProcess(list(given), code, text, "")
 
-    found = loaded.Loaded(["/k", "$A"], ["A=--x y"], ["-/e"])
-    assert loaded.starts(found, {"UnsetEnvironment": "B", "PassEnvironment": ""}, run) == words
+    found = unitfile.Loaded(["/k", "$A"], ["A=--x y"], ["-/e"])
+    assert unitfile.starts(found, {"UnsetEnvironment": "B", "PassEnvironment": ""}, run) == words
     given = [word for word in asked[0] if word.startswith(("--property", "--setenv"))]
     assert given == ["--property=EnvironmentFile=-/e", "--property=UnsetEnvironment=B", "--setenv=A=--x y"]
     assert asked[0][-2:] == ["/k", "$A"]
