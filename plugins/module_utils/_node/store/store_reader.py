@@ -18,7 +18,7 @@ from ..system import files
 from ..system.files import DISK, OS, FileError, StoreError
 from . import meta, trial
 from .checkpoints import Checkpoints
-from .local import LocalStore
+from .local import Local, LocalStore
 from .meta import Source, SourceError
 from .trial import ProgressFile, Trial
 
@@ -140,12 +140,6 @@ class StoreReader:
         self._local = LocalStore(self.local_folder, self.fs)
         self._progress = ProgressFile(config_dir, self.fs)
         self._graduated = RecordFile(os.path.join(self.folder, "graduated"), Graduated({}, ""), self.fs)
-        # What its parts read, as what the store reads.
-        self.running = self.links.running
-        self.local = self._local.read
-        self.verify_local = self._local.verify
-        self.data = self._checkpoints.load
-        self.verify = self._checkpoints.verify
 
     def error(self) -> str:
         """Return why the kubelet does not run what is assigned; empty when it does. This is `error` of the status."""
@@ -175,15 +169,11 @@ class StoreReader:
 
     def _candidates(self, reasons: list[str], failed: Trial | None) -> t.Iterator[Source]:
         """Yield what may run instead of the local config, best first. `reasons` collects why a source is skipped."""
-        assigned, armed = None, failed
+        assigned = None
         try:
-            if failed:
-                # A crash may have emptied the file: what failed was assigned.
-                assigned = failed.to
-            else:
-                assigned = self.assigned()
-                # An unreadable trial may be that of the assigned source.
-                armed = quietly(self.trial) if assigned is None else self.trial()
+            # A crash may have emptied the file: what failed was assigned.
+            assigned = failed.to if failed else self.assigned()
+            armed = failed or self._trial_of(assigned)
             if armed is not None and armed.to == assigned and armed.failed:
                 reasons.append(armed.failed)
                 if armed.revert_to is not None and armed.revert_to != assigned:
@@ -199,6 +189,10 @@ class StoreReader:
             else:
                 reasons.append(str(error))
         yield from self._good_unless(assigned, reasons)
+
+    def _trial_of(self, assigned: Source | None) -> Trial | None:
+        """Return the trial. Raises as `trial` does, if there is an assigned source that an unreadable one may be of."""
+        return quietly(self.trial) if assigned is None else self.trial()
 
     def _good_unless(self, assigned: Source | None, reasons: list[str]) -> t.Iterator[Source]:
         """Yield last-known-good, if there is one that is not assigned."""
@@ -289,6 +283,17 @@ class StoreReader:
         on_trial = armed is not None and armed.to is None and not armed.failed
         return on_trial and quietly(self.assigned) is None and quietly(self.running) == LOCAL_TARGET
 
+    def local(self) -> Local | None:
+        """Return the saved local configuration, None when there is none. Raises StoreError when it is damaged."""
+        return self._local.read()
+
+    def running(self) -> str | None:
+        """Return what `active` points to, relative to config_dir; None when there is no such link.
+
+        Raises StoreError when it points out of the store.
+        """
+        return self.links.running()
+
     def active_source(self) -> Source | None:
         """Return the source whose checkpoint `active` points to, None for the local config or no link.
 
@@ -322,11 +327,23 @@ class StoreReader:
         names = quietly(lambda: self._checkpoints.whole(os.path.join(self.config_dir, target)))
         return names is not None and known.key in names
 
+    def verify_local(self) -> None:
+        """Raise StoreError unless the local config is saved and whole."""
+        self._local.verify()
+
     def target(self, source: t.Mapping[str, str] | None) -> str:
         """Return the target of `active` for a source, relative to config_dir. Raises SourceError."""
         if source is None:
             return LOCAL_TARGET
         return os.path.relpath(self._checkpoints.path(source), self.config_dir)
+
+    def data(self, source: t.Mapping[str, str]) -> dict[str, bytes]:
+        """Return a checkpoint's files without checking its digest. Raises StoreError."""
+        return self._checkpoints.load(source)
+
+    def verify(self, source: t.Mapping[str, str]) -> str:
+        """Return the digest of a whole checkpoint. Raises StoreError when it is missing or damaged."""
+        return self._checkpoints.verify(source)
 
     def _meta(self, name: str) -> str:
         return os.path.join(self.meta, name)
