@@ -14,6 +14,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 from typing import Any
 
 import yaml
@@ -104,7 +105,6 @@ def main() -> int:
     texts = {
         TARGETS / "fields/fields_table.py": formatted(fields()),
         TARGETS / "fields/gates_table.py": formatted(gates()),
-        TARGETS / "upgrade/flags_table.py": formatted(gone_flags()),
     }
     return settle(texts, "tools/generate_fields.py")
 
@@ -147,7 +147,8 @@ def fields() -> str:
     text += "}\n\nMEANINGS: tuple[Meaning, ...] = (\n"
     for row in DEFAULTS["meanings"]:
         text += f"Meaning{(row['path'], minor(row['since']), row['value'], row['before'], row['after'])},\n"
-    return f"{text})\n"
+    text += f")\n\n# fmt: off\nGONE_FLAGS: dict[int, str] = {words_of(gone_flags())}"
+    return f'{text}"""Minor -> the flags that no later kubelet knows."""\n'
 
 
 def gates() -> str:
@@ -162,10 +163,7 @@ def gates() -> str:
     unknown = fields_of.keys() - histories.keys()
     if unknown:
         raise SystemExit(f"gates-by-version.yaml has no gate {', '.join(sorted(unknown))}, which a field needs")
-    needs = {}
-    for version, rows in GATES["dependencies"].items():
-        needs[minor(version)] = {name: tuple(needed) for name, needed in rows.items()}
-    if minor(TABLE["newest"]) not in needs:
+    if TABLE["newest"] not in GATES["dependencies"]:
         raise SystemExit(f"gates-by-version.yaml has no dependencies of {TABLE['newest']}, where the tables end")
     return f'''{GATES_HEADER}GATES: dict[str, str] = {histories}
 """Gate -> its history, see gates.py."""
@@ -173,17 +171,41 @@ def gates() -> str:
 FIELDS_OF: dict[str, tuple[str, ...]] = {dict(sorted(fields_of.items()))}
 """Gate -> the fields that need it."""
 
-NEEDS: dict[int, dict[str, tuple[str, ...]]] = {needs}
-"""Minor -> gate -> the gates that must be on while it is on."""
+# fmt: off
+NEEDS: dict[str, str] = {words_of(needs())}"""Gate -> the gates that must be on with it, by minors; see gates.py."""
 '''
 
 
-def gone_flags() -> str:
-    """Return the text of the module of flags that a later kubelet does not know."""
-    last = {name: minor(row["until"]) for name, row in FLAGS.items() if "until" in row}
-    return f'''{GATES_HEADER}LAST_MINOR: dict[str, int] = {last}
-"""Flag -> the last minor that knows it. A later kubelet does not start with it."""
-'''
+def gone_flags() -> dict[int, str]:
+    """Return the flags that a later kubelet does not know, by the last minor that does."""
+    found: dict[int, str] = {}
+    for name, row in FLAGS.items():
+        if "until" in row:
+            last = minor(row["until"])
+            found[last] = f"{found.get(last, '')} {name}".strip()
+    return dict(sorted(found.items()))
+
+
+def needs() -> dict[str, str]:
+    """Return what each gate needs, as a minor and the gates that it needs from then on, for each change."""
+    found: dict[str, list[str]] = {}
+    last: dict[str, list[str]] = {}
+    for version, rows in sorted(GATES["dependencies"].items(), key=lambda row: minor(row[0])):
+        for name in sorted({*last, *rows}):
+            if rows.get(name, []) != last.get(name, []):
+                found.setdefault(name, []).extend([str(minor(version)), *rows.get(name, [])])
+        last = rows
+    return {name: " ".join(words) for name, words in sorted(found.items())}
+
+
+def words_of(table: dict[Any, str]) -> str:
+    """Return a table of words, as many in a line as fit."""
+    text = "{\n"
+    for key, words in table.items():
+        lines = textwrap.wrap(words, WIDTH - len(f"{key}") - len('    "": "",'), break_on_hyphens=False)
+        separator = '"\n        " '
+        text += f'    {quote(key)}: "{separator.join(lines)}",\n'
+    return text + "}\n# fmt: on\n"
 
 
 def history(row: Row) -> str:

@@ -16,6 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
     merged_dropins,
     shadow,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.fields import LAST_MINOR
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import (
     fatal,
     feature_gates,
@@ -23,7 +24,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
     validation,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, EffectiveConfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.flags_table import LAST_MINOR
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.health import flag
 from tests.sim.kubelets.configs import written

@@ -11,7 +11,7 @@ from functools import lru_cache
 from ..values import paths
 from ..values.document import SECRETS
 from .field_row import Field
-from .fields_table import FIELDS, FLAGS, MEANINGS, NEWEST_MINOR, OLDEST_MINOR
+from .fields_table import FIELDS, FLAGS, GONE_FLAGS, MEANINGS, NEWEST_MINOR, OLDEST_MINOR
 
 __all__ = ["FLAGS", "MEANINGS", "NEWEST_MINOR", "OLDEST_MINOR"]
 
@@ -20,6 +20,11 @@ ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 
 MACHINE = tuple(sorted(field.path for field in FIELDS if field.machine))
 """The fields whose value belongs to one machine."""
+
+LAST_MINOR: dict[str, int] = {}
+"""Flag -> the last minor that knows it. A later kubelet does not start with it."""
+for _last, _names in GONE_FLAGS.items():
+    LAST_MINOR.update(dict.fromkeys(_names.split(), _last))
 
 
 def lookup(path: paths.Path) -> Field | None:

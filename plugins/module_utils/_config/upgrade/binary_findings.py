@@ -16,7 +16,6 @@ from ..fields.binary_facts import ABSENT, BinaryFacts
 from ..values import paths
 from ..values.node_row import first_of
 from ..values.short_texts import minor_of
-from .flags_table import LAST_MINOR
 from .node_facts import (
     BINARY,
     CGROUP,
@@ -146,7 +145,7 @@ def _other_flags(facts: BinaryFacts, minor: int) -> Iterator[str]:
         if flag.exists_at(minor) and name not in has:
             yield f"this kubelet has no flag --{name} that the tables give to 1.{minor}"
     for name in has:
-        last = LAST_MINOR.get(name, minor)
+        last = fields.LAST_MINOR.get(name, minor)
         if last < minor:
             yield f"this kubelet has the flag --{name} that the tables end with 1.{last}"
 
@@ -203,7 +202,7 @@ def not_asked(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
 
 def _names(facts: UpgradeFacts) -> Mapping[str, Sequence[str]]:
     """Return the names that the node sets, by kind; of the flags those that an earlier minor has not lost already."""
-    flags = {f"--{flag.name}" for flag in facts.flags if flag.name not in LAST_MINOR}
+    flags = {f"--{flag.name}" for flag in facts.flags if flag.name not in fields.LAST_MINOR}
     given = paths.typed(facts.merged(fields.NEWEST_MINOR).get(_GATES), dict)
     names: set[str] = set()
     for one in facts.files:

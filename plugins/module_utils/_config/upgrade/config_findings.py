@@ -14,7 +14,6 @@ from ..fields.field_row import Field
 from ..rules import fatal, feature_gates, types, validation
 from ..rules.problem import REFUSAL, EffectiveConfig, Problem
 from ..values import paths
-from .flags_table import LAST_MINOR
 from .node_facts import (
     CHANGES,
     DEFAULT,
@@ -50,7 +49,7 @@ def flags(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
 
 def _gone_flag(name: str, target: int, binary: BinaryFacts | None) -> str:
     """Return why the target ends because of a flag, empty if it does not. Its binary knows better than the table."""
-    last = LAST_MINOR.get(name)
+    last = fields.LAST_MINOR.get(name)
     removed = last is not None and last < target
     if binary and binary.flags:
         if name in binary.flags:
