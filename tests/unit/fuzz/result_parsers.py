@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts, profiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles, verdicts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile.profiles import PROFILES
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profiles import PROFILES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import DocumentError
@@ -114,9 +113,9 @@ def complying(given: tuple[t.Any, t.Any]) -> None:
     """Judge a live configuration and the facts of its host by all profiles."""
     live, host = given
     seen = host_facts.read(host)
-    facts = verdicts.Facts(33, document.accept(live, "x"), "", seen)
+    facts = profiles.Facts(33, document.accept(live, "x"), "", seen)
     if not seen.fault:
-        comply.lines({"n1": {"rows": verdicts.of_node(facts, list(PROFILES), {}, datetime.date(2026, 11, 27))}})
+        comply.lines({"n1": {"rows": profiles.of_node(facts, list(PROFILES), {}, datetime.date(2026, 11, 27))}})
 
 
 def upgrading(facts: t.Any) -> None:

@@ -13,8 +13,8 @@ import itertools
 import json
 from typing import Any, Iterable, Mapping, Sequence
 
+from .. import profiles
 from ..fields import binary_facts, compare, complete_config, overlay
-from ..profile import profiles
 from ..values import paths
 from ..values.document import DocumentError, accept, parse
 

@@ -19,8 +19,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Mapping, NamedTuple
 
-from ..values import annotation, reference
-from ..values.forms import FieldForm, SourceForm
+from .values import annotation, reference
+from .values.forms import FieldForm, SourceForm
 
 MINORS = range(8, 11)
 """The minors with configMapRef (kubernetes PR 46254 added it, PR 63221 replaced it by configMap in 1.11)."""
