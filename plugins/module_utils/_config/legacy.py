@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Mapping, NamedTuple
 
-from .values import annotation, reference
+from .values import annotation, paths, reference
 from .values.forms import FieldForm, SourceForm
 
 MINORS = range(8, 11)
@@ -46,12 +46,12 @@ def holder(config_source: Any) -> Any:
         return {"configMap": {}}
     if not isinstance(found, Mapping):
         return {"configMap": found}
-    return {"configMap": {**{part: found[part] for part in _PARTS if part in found}, "kubeletConfigKey": KEY}}
+    return {"configMap": {**paths.only(found, _PARTS), "kubeletConfigKey": KEY}}
 
 
 def without_revision(source: Mapping[str, str]) -> dict[str, str]:
     """Return a reference as these kubelets know it: they follow the uid, not the revision."""
-    return {part: text for part, text in source.items() if part != "resourceVersion"}
+    return paths.without(source, ("resourceVersion",))
 
 
 CONDITIONS = ("ConfigOK", "KubeletConfigOk")
@@ -177,7 +177,7 @@ class FirstForm(SourceForm):
 
     def config_source(self, source: Mapping[str, str]) -> dict[str, Any]:
         """Return the spec.configSource for a source; these kubelets demand all three of its parts."""
-        return {"configMapRef": {part: source[part] for part in _PARTS if part in source}}
+        return {"configMapRef": paths.only(source, _PARTS)}
 
     def as_reported(self, reference: dict[str, str]) -> dict[str, str]:
         """Return a reference as these kubelets know it."""

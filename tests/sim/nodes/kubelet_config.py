@@ -11,7 +11,6 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
-    compare,
     fields,
     merged_dropins,
     shadow,
@@ -24,7 +23,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
     validation,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, EffectiveConfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, paths
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.health import flag
 from tests.sim.kubelets.configs import written
 
@@ -100,7 +99,7 @@ def deadly(config: Config, minor: int, root: Path) -> str:
 
 def shown(config: Config, minor: int) -> Config:
     """Return the /configz of a kubelet that runs this configuration."""
-    return written({key: value for key, value in config.items() if key not in compare.HEADER}, minor)
+    return written(paths.without_header(config), minor)
 
 
 def _load(root: Path, path: str) -> Config:

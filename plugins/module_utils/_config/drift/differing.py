@@ -104,7 +104,7 @@ def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str,
     field = fields.owner(path)
     if field is None or not field.secret:
         return values
-    return {stage: value for stage, value in values.items() if stage != DISK}
+    return paths.without(values, (DISK,))
 
 
 def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:

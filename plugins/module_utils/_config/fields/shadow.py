@@ -104,7 +104,11 @@ def shadow_of(path: str, found: Mapping[str, Any]) -> Any:
     """Return the flag that shadows a path or its field, as `found` has it by path, or None."""
     if path in found:
         return found[path]
-    return next((flag for name, flag in found.items() if path.startswith((f"{name}.", f"{name}["))), None)
+    above = paths.above(path)
+    for name, flag in found.items():
+        if name in above:
+            return flag
+    return None
 
 
 def computed(path: str, config: Mapping[str, Any], minor: int) -> bool:

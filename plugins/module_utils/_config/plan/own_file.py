@@ -9,7 +9,7 @@ rollout.
 
 from __future__ import annotations
 
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Collection, Mapping, NamedTuple, Sequence
 
 from ..delivery import LINK, of_row
 from ..fields import compare, fields, merged_dropins, overlay, shadow
@@ -109,12 +109,16 @@ def pending(
     expected = merged_dropins.effective(files.own, [*files.earlier, ours, *files.later], minor)
     names = declared.keys | Declared([ours]).keys
     found = compare.changes(live, expected, minor, True)
-    return [change for change in certain(found, files, live, minor) if not overlay.is_set(change.path, names)]
+    return _not_set(certain(found, files, live, minor), names)
 
 
 def undeclared(changes: Sequence[compare.Change], declared: Declared) -> list[compare.Change]:
     """Return the changes that no layer declares: they come from the own file."""
-    return [change for change in changes if not overlay.is_set(change.path, declared.names)]
+    return _not_set(changes, declared.names)
+
+
+def _not_set(changes: Sequence[compare.Change], names: Collection[str]) -> list[compare.Change]:
+    return [change for change in changes if not overlay.is_set(change.path, names)]
 
 
 def certain(

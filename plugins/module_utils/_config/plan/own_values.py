@@ -46,7 +46,7 @@ def read(value: Any) -> tuple[Record | None, dict[str, str]]:
         }
     if found is None:
         return None, {}
-    return {name: found[name] for name in (*_SHAPE, CAPACITY) if name in found}, {}
+    return paths.only(found, (*_SHAPE, CAPACITY)), {}
 
 
 def given(value: Any) -> Record | None:
@@ -74,7 +74,7 @@ def of_node(row: Mapping[str, Any]) -> Record:
     if not isinstance(record, dict):
         return {**NO_RECORD, "complete": False}
     # What it had then makes no plan different.
-    record = {name: value for name, value in record.items() if name != CAPACITY}
+    record = paths.without(record, (CAPACITY,))
     status = row.get("status") or {}
     active = reference.held(status.get("active")).get("name")
     runs = active and active == record["source"] == reference.held(source).get("name") and not status.get("error")
@@ -117,7 +117,7 @@ def _is_path(path: str) -> bool:
         keys = paths.parse(path)
     except ValueError:
         return False
-    return bool(keys) and keys[0] not in ("kind", "apiVersion") and all(isinstance(key, str) for key in keys)
+    return bool(keys) and keys[0] not in paths.HEADER and all(isinstance(key, str) for key in keys)
 
 
 class Undeclared(NamedTuple):
@@ -127,6 +127,10 @@ class Undeclared(NamedTuple):
     """The node's own value, where it differs from the live one; None: absent."""
     unknown: list[str]
     """The paths whose own value is not known."""
+
+    def removals(self, values: Mapping[str, Any]) -> list[compare.Change]:
+        """Return the changes of the values at these paths, whose result is not known."""
+        return [compare.Change(path, values[path], None, False) for path in self.unknown if path in values]
 
 
 NOTHING = Undeclared({}, [])

@@ -20,7 +20,7 @@ from ..forecast import allocatable, pod_forecast
 from ..host_facts import HostFacts
 from ..minors import api_versions
 from ..rules import start_rules
-from ..rules.problem import REFUSAL, WARNING, Problem
+from ..rules.problem import REFUSAL, WARNING, Problem, as_rows
 from ..values import annotation
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.document import configmap_name as name_of
@@ -155,8 +155,8 @@ class _Group:
         if asked.replaces_checkpoint:
             planned["migrates"] = True
             if self._request.migrate == EQUAL:
-                differences = [_difference(change).row() for change in planned["changes"]]
-                planned["problems"] = [*planned["problems"], *differences]
+                differences = map(_difference, planned["changes"])
+                planned["problems"] = [*planned["problems"], *as_rows(differences)]
         stops = planned["action"] == "assign"
         if unread and (stops or row.get("source") is not None):
             if asked.delivery.whole:
@@ -269,14 +269,11 @@ class _Group:
 
     def _unfit(
         self, row: Mapping[str, Any], asked: plan_node.Asked, desired: plan_node.NodePlan
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, str]]:
         """Return the problems of one node alone, whose assignment its delivery or its resources do not allow."""
         live, minor = self._live[asked.live], asked.minor
-        beyond = self._limits.problems(live, desired.expected, row, minor, asked.argv)
-        return [
-            problem.row()
-            for problem in (*sources.unfit(row, asked.delivery, minor, asked.replaces_checkpoint), *beyond)
-        ]
+        unfit = sources.unfit(row, asked.delivery, minor, asked.replaces_checkpoint)
+        return as_rows([*unfit, *self._limits.problems(live, desired.expected, row, minor, asked.argv)])
 
     def _reference(self, desired: plan_node.NodePlan) -> dict[str, str]:
         """Return the reference to the ConfigMap of a desired configuration, and note that one."""

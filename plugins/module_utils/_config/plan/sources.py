@@ -136,8 +136,7 @@ def dropin(node: Given) -> Source:
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
     expected = merged_dropins.merge(overlay.put(node.live, left.known), [declared])
     values = compare.normalise(node.live, node.minor, True, True)
-    unknown = [compare.Change(path, values.get(path), None, False) for path in left.unknown if path in values]
-    changes = _sorted([*compare.changes(node.live, expected, node.minor, True), *unknown])
+    changes = _sorted([*compare.changes(node.live, expected, node.minor, True), *left.removals(values)])
     replaced = {**dict.fromkeys(names), **_of_paths(values, names)}
     absent = [path for path in own_values.absent_after(changes) if path in replaced]
     record: Record = {**node.record, "own": _of_paths(node.record["own"], names)}
@@ -201,7 +200,7 @@ def _of_files(node: Given, names: Collection[str]) -> dict[str, Any]:
 
 def is_empty(config: Config) -> bool:
     """Return whether a drop-in declares nothing."""
-    return set(config) <= set(compare.HEADER)
+    return not paths.without_header(config)
 
 
 def way(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -295,13 +294,12 @@ def for_machine(target: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str,
 
     The arguments are not modified, but their values are shared.
     """
-    of_machine = {name: live[name] for name in fields.MACHINE if name in live}
-    return {**declared(target), **of_machine}
+    return {**declared(target), **paths.only(live, fields.MACHINE)}
 
 
 def declared(target: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``target`` without the fields that belong to one machine, as a layer of a drop-in."""
-    return {name: value for name, value in target.items() if name not in fields.MACHINE}
+    return paths.without(target, fields.MACHINE)
 
 
 def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from ..fields.binary_facts import BinaryFacts
 from ..fields.compare import Change
 from ..values import paths
 from . import fatal, feature_gates, start_rules, types, validation
-from .problem import WARNING, EffectiveConfig, Problem
+from .problem import WARNING, EffectiveConfig, Problem, in_order
 
 VALIDATED = {*validation.NAMES, *feature_gates.NAMES}
 """The rules of the kubelet's validation."""
@@ -26,8 +26,7 @@ def problems(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None =
 
     `binary`: what this kubelet's own binary answered, if it was asked.
     """
-    found = {_helped(problem, config, minor) for problem in _found(config, minor, binary)}
-    return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
+    return in_order({_helped(problem, config, minor) for problem in _found(config, minor, binary)})
 
 
 def _found(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> set[Problem]:

@@ -61,12 +61,6 @@ _MOST_NUMA_NODES = 1024
 """As many as a Linux kernel can have (NODES_SHIFT in its Kconfig files)."""
 
 
-def objects(config: EffectiveConfig, path: str) -> list[Mapping[str, Any]]:
-    """Return the mappings in a list."""
-    value = config.value(path)
-    return [entry for entry in paths.typed(value, list) if isinstance(entry, dict)]
-
-
 def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
     path = "reservedMemory"
     seen: Counter[Any] = Counter()
@@ -89,7 +83,7 @@ def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
 
 
 def _reservations(config: EffectiveConfig) -> Iterator[tuple[Any, str, Any]]:
-    for entry in objects(config, "reservedMemory"):
+    for entry in config.objects("reservedMemory"):
         limits = entry.get("limits")
         for kind, amount in limits.items() if isinstance(limits, dict) else ():
             # A null in a list arrives at the kubelet, which reads it as 0.

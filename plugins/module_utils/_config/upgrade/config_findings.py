@@ -208,7 +208,7 @@ def defaults(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
         if compare.same(before, after):
             continue
         value = paths.value_at(merged, field.path.split("."))
-        if not _given(value, field, newest):
+        if compare.is_unset(value, field, newest):
             remedy = "Declare the value that you want, or accept the new default."
             yield Finding(CHANGES, DEFAULT, field.path, f"the default changes: {_difference(before, after)}", remedy)
         elif _pinned(facts, value, before, field, newest):
@@ -231,12 +231,11 @@ def meanings(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
             yield Finding(CHANGES, VALUE, one.path, message, remedy, facts.places(one.path, target))
 
 
-def _given(value: Any, field: Field, minor: int) -> bool:
-    return value is not None and not (field.unset_at(minor) == "zero" and compare.is_zero(value, field))
-
-
 def _pinned(facts: UpgradeFacts, value: Any, before: Any, field: Field, minor: int) -> bool:
-    if facts.own is None or _given(paths.value_at(facts.own.content, field.path.split(".")), field, minor):
+    if facts.own is None:
+        return False
+    own = paths.value_at(facts.own.content, field.path.split("."))
+    if not compare.is_unset(own, field, minor):
         return False
     return facts.is_only_in(facts.checkpoint, field.path, minor) and compare.same(
         compare.canonical(value, field, minor), before
