@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import difflib
 from functools import lru_cache
+from typing import Mapping
 
 from ..values import paths
 from ..values.document import SECRETS
-from .field_row import Field
-from .fields_table import FIELDS, FLAGS, GONE_FLAGS, MEANINGS, NEWEST_MINOR, OLDEST_MINOR
+from .field_row import Field, Flag
+from .fields_table import FIELDS, FLAGS_SINCE, GONE_FLAGS, MEANINGS, NEWEST_MINOR, OLDEST_MINOR
 
-__all__ = ["FLAGS", "MEANINGS", "NEWEST_MINOR", "OLDEST_MINOR"]
+__all__ = ["MEANINGS", "NEWEST_MINOR", "OLDEST_MINOR"]
 
 ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 """Every field by its dotted name."""
@@ -21,10 +22,28 @@ ALL: dict[str, Field] = {field.path: field for field in FIELDS}
 MACHINE = tuple(sorted(field.path for field in FIELDS if field.machine))
 """The fields whose value belongs to one machine."""
 
-LAST_MINOR: dict[str, int] = {}
+
+def _by_flag(table: Mapping[int, str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for minor, names in table.items():
+        found.update(dict.fromkeys(names.split(), minor))
+    return found
+
+
+def _flags() -> dict[str, Flag]:
+    since = _by_flag(FLAGS_SINCE)
+    found = {}
+    for field in FIELDS:
+        # The flag of an object is that of its only member.
+        for name in field.flags if field.type != "object" else ():
+            found[name] = Flag(field.path, since.get(name), LAST_MINOR.get(name))
+    return dict(sorted(found.items()))
+
+
+LAST_MINOR = _by_flag(GONE_FLAGS)
 """Flag -> the last minor that knows it. A later kubelet does not start with it."""
-for _last, _names in GONE_FLAGS.items():
-    LAST_MINOR.update(dict.fromkeys(_names.split(), _last))
+FLAGS = _flags()
+"""Every flag that sets a field, by its name."""
 
 
 def lookup(path: paths.Path) -> Field | None:

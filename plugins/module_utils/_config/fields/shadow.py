@@ -28,6 +28,8 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 """In Go's strconv.ParseInt, other forms are octal, hexadecimal or not a number."""
 _RUNTIME_DRIVER_MINOR = 28
 """From this minor on, the kubelet may take cgroupDriver from the runtime (KEP-4033) and show that."""
+_GATES = "featureGates"
+"""The only field of which a flag hides the keys that it names, and no others."""
 _CPUS = "reservedSystemCPUs"
 _REPLACED_BY_CPUS = ("kubeReserved.cpu", "systemReserved.cpu")
 """What the kubelet replaces if that field is set (cmd/kubelet/app/server.go, run)."""
@@ -42,15 +44,14 @@ def shadows(argv: Iterable[str], minor: int | None) -> dict[str, str]:
     """
     found: dict[str, list[str]] = {}
     for name, value in _flags(list(argv), minor):
-        flag = fields.FLAGS[name]
-        field = fields.ALL[flag.field]
-        if flag.merge == "merge_keys":
+        field = fields.ALL[fields.FLAGS[name].field]
+        if field.path == _GATES:
             for pair in value.split(","):
                 key = pair.partition("=")[0].strip()
                 if key:
-                    found.setdefault(paths.show((flag.field, key)), []).append(f"--{name}={pair.strip()}")
+                    found.setdefault(paths.show((_GATES, key)), []).append(f"--{name}={pair.strip()}")
         else:
-            found.setdefault(flag.field, []).append(f"--{name}={HIDDEN if field.secret else value}")
+            found.setdefault(field.path, []).append(f"--{name}={HIDDEN if field.secret else value}")
     return {path: " ".join(uses) for path, uses in found.items()}
 
 
@@ -61,14 +62,14 @@ def values(argv: Iterable[str], minor: int | None) -> dict[str, Any]:
     """
     texts: dict[str, list[str]] = {}
     for name, value in _flags(list(argv), minor):
-        flag = fields.FLAGS[name]
-        if flag.merge == "merge_keys":
+        path = fields.FLAGS[name].field
+        if path == _GATES:
             for pair in value.split(","):
                 key, _equals, text = pair.partition("=")
                 if key.strip():
-                    texts[paths.show((flag.field, key.strip()))] = [text.strip()]
+                    texts[paths.show((_GATES, key.strip()))] = [text.strip()]
         else:
-            texts.setdefault(flag.field, []).append(value)
+            texts.setdefault(path, []).append(value)
     return {path: _value(path, uses) for path, uses in texts.items()}
 
 
@@ -156,7 +157,7 @@ def _flags(words: list[str], minor: int | None) -> Iterable[tuple[str, str]]:
             continue
         if not given:
             value = "true"
-            if flag.takes_value:
+            if fields.ALL[flag.field].type != "bool":
                 value = words[at] if at < len(words) else ""
                 at += 1
         yield name, value

@@ -241,7 +241,7 @@ def test_fields_and_flags_are_those_of_the_target(
     """A later table may have a field that became a pointer, and a flag that is gone, with a default that changes."""
     number = Field("number", "int32", default=1, later_defaults=((30, 2),), unset="zero", nil_since=30)
     monkeypatch.setattr(fields, "ALL", {"number": number})
-    monkeypatch.setattr(fields, "FLAGS", {"number": Flag("number", True, "replace", until=29)})
+    monkeypatch.setattr(fields, "FLAGS", {"number": Flag("number", until=29)})
     found = config_findings.defaults(facts_of("v1.29.0", *flags, config=config, own=own), 30)
     assert [one.severity for one in found] == severities
 
