@@ -14,7 +14,7 @@ import datetime
 import json
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from .fields import compare, complete_config, fields, gates, overlay, shadow
+from .fields import compare, fields, gates, overlay, shadow
 from .host_facts import HostFacts
 from .values import amounts, paths
 from .values.document import DocumentError
@@ -301,7 +301,7 @@ def _are_among(values: Any, wanted: Sequence[Any]) -> bool:
 def _is_of_site(value: Any, item: Item, live: Mapping[str, Any]) -> bool:
     if item.wanted and live.get(item.wanted):
         return True
-    return bool(value) and not complete_config.is_created(item.of, value)
+    return bool(value) and not fields.is_created(item.of, value)
 
 
 _RULES: Mapping[str, Callable[[Any, Item, Mapping[str, Any]], bool]] = {

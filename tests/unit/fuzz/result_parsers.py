@@ -17,7 +17,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts, profiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profiles import PROFILES
@@ -35,7 +35,7 @@ from tests.unit.fuzz.parser import Parser
 from tests.unit.fuzz.samples import CONFIG
 
 FILE, DROPIN = "/var/lib/kubelet/config.yaml", "/d/10.conf"
-LIVE = complete_config.restore(CONFIG)
+LIVE = fields.restore(CONFIG)
 BEFORE = result(
     "v1.28.7",
     "--max-pods=61",

@@ -15,8 +15,7 @@ from ..._config.drift import drift_rows
 from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN
 from ..._config.drift.drift_facts import NodeFacts, with_dropin
 from ..._config.drift.drift_rows import Configs, Finder
-from ..._config.fields import compare, overlay, shadow
-from ..._config.fields import complete_config as pure_configz
+from ..._config.fields import compare, fields, overlay, shadow
 from ..._config.forecast import allocatable
 from ..._config.host_facts import HostFacts
 from ..._config.minors import fields_of
@@ -104,7 +103,7 @@ def live_configs(
         if outcome.error:
             unread[outcome.item] = outcome.error.message
         elif outcome.value is not None:
-            known[outcome.item] = pure_configz.restore(outcome.value, fields_of(found[outcome.item].minor))
+            known[outcome.item] = fields.restore(outcome.value, fields_of(found[outcome.item].minor))
     return known, unread
 
 

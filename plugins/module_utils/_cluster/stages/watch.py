@@ -13,7 +13,7 @@ import typing as t
 from ..._config import delivery as deliveries
 from ..._config import host_facts
 from ..._config.drift import differing, drift_facts
-from ..._config.fields import compare, complete_config, fields, overlay
+from ..._config.fields import compare, fields, overlay
 from ..._config.minors import fields_of
 from ..._config.plan.layers import Declared
 from ..._config.rules import checks, start_rules
@@ -320,7 +320,7 @@ class Expected:
         alike = (json.dumps(live, sort_keys=True), minor, delivery)
         if alike not in self._known:
             compare = differing.between if deliveries.of(delivery).whole else differing.of_dropin
-            self._known[alike] = compare(self.config or {}, complete_config.restore(live, fields_of(minor)), minor)
+            self._known[alike] = compare(self.config or {}, fields.restore(live, fields_of(minor)), minor)
         return self._known[alike]
 
     def undeclared(self, ran: Ran, live: dict[str, t.Any], minor: int) -> list[_Change]:
@@ -328,7 +328,7 @@ class Expected:
         alike = ("undeclared", json.dumps(live, sort_keys=True), minor, ran.variant, *ran.declared)
         if alike not in self._known:
             declared = Declared([self.config or {}])
-            now = complete_config.restore(live)
+            now = fields.restore(live)
             self._known[alike] = differing.undeclared(ran.config, now, declared, set(ran.declared), minor)
         return self._known[alike]
 
@@ -352,7 +352,7 @@ def read_before(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.
     for outcome in parallel.each(list(known), lambda name: kubelets.configz(session, name), session.concurrency):
         if outcome.value is None:
             continue
-        config = complete_config.restore(outcome.value)
+        config = fields.restore(outcome.value)
         variant = document.variant(config)
         table["variants"].setdefault(variant, config)
         own = (known[outcome.item].own or {}).get("own") or {}

@@ -13,7 +13,7 @@ import posixpath
 import re
 from typing import Any, Collection, Iterator, Mapping
 
-from ..fields import compare, complete_config, fields, merged_dropins, overlay
+from ..fields import compare, fields, merged_dropins, overlay
 from ..plan.layers import Declared
 from ..values import paths
 
@@ -91,7 +91,7 @@ def _is_absence_known(
         return False
     if stage == LIVE:
         return True
-    if complete_config.is_created(path, read.get(LIVE, {}).get(path)):
+    if fields.is_created(path, read.get(LIVE, {}).get(path)):
         return False
     return compare.is_known(path, read[stage], given, minor)
 

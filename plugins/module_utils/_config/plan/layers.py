@@ -14,7 +14,7 @@ import json
 from typing import Any, Iterable, Mapping, Sequence
 
 from .. import profiles
-from ..fields import binary_facts, compare, complete_config, overlay
+from ..fields import binary_facts, compare, fields, overlay
 from ..values import paths
 from ..values.document import DocumentError, accept, parse
 
@@ -126,7 +126,7 @@ def lay_common(base: Mapping[str, Any], overrides: Iterable[Sequence[Mapping[str
     agreed = dict(base)
     if results:
         agreed = _agreed(base, results, ())
-    kept = {*paths.HEADER, *complete_config.machine_specific(base), *complete_config.machine_specific(agreed)}
+    kept = {*paths.HEADER, *fields.machine_specific(base), *fields.machine_specific(agreed)}
     return copy.deepcopy({**paths.without(agreed, kept), **paths.without(base, base.keys() - kept)})
 
 

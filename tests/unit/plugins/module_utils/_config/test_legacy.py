@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import legacy, minors
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document, reference
@@ -339,8 +339,8 @@ def test_the_header_is_that_of_the_minor(minor: int, version: str) -> None:
 def test_the_first_kubelets_hide_no_empty_value(minor: int) -> None:
     header = {"kind": "KubeletConfiguration", "apiVersion": "kubeletconfig/v1alpha1"}
     form = minors.fields_of(minor)
-    assert complete_config.restore({"maxPods": 7}, form) == {**header, "maxPods": 7}
-    assert complete_config.restored({"maxPods": 7}, form) == []
+    assert fields.restore({"maxPods": 7}, form) == {**header, "maxPods": 7}
+    assert fields.restored({"maxPods": 7}, form) == []
 
 
 def test_a_kubelet_that_reads_no_config_file_gets_no_checkpoint() -> None:

@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.dr
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
     compare,
-    complete_config,
+    fields,
     merged_dropins,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.host_facts import HostFacts
@@ -66,7 +66,7 @@ def _live(config: dict[str, Any], minor: int) -> dict[str, Any]:
     for path, since, value in FILLED_IN:
         if since <= minor and model.get(config, path) in (None, "", 0):
             model.put(shown, path, copy.deepcopy(value))
-    return complete_config.restore(shown)
+    return fields.restore(shown)
 
 
 def _drift(wanted: dict[str, Any], live: dict[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
@@ -158,7 +158,7 @@ def test_a_default_counts_where_it_is_known(minor: int, expected: list[tuple[str
 
 @given(model.configs(), model.configs())
 def test_with_all_defaults_known_it_is_what_a_plan_would_change(wanted: dict[str, Any], other: dict[str, Any]) -> None:
-    live = complete_config.restore(model.configz(other))
+    live = fields.restore(model.configz(other))
     changes = [(change.path, change.after, change.before) for change in compare.changes(live, wanted, 20)]
     assert differing.between(wanted, live, 20) == changes
 

@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift im
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import STAGES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config, overlay
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, overlay
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.host_facts import HostFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
@@ -28,7 +28,7 @@ LOCAL: dict[str, Any] = dict.fromkeys(RUNS)
 
 
 def _live(config: dict[str, Any]) -> dict[str, Any]:
-    return complete_config.restore(model.configz(config))
+    return fields.restore(model.configz(config))
 
 
 def _runs(running: dict[str, Any], *layers: dict[str, Any]) -> Configs:
