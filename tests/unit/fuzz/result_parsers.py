@@ -16,9 +16,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts, profiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing, drift_cause
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profiles import PROFILES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
@@ -95,12 +95,12 @@ INPUTS = sorted(name for name in KNOWN if KNOWN[name]["type"] != "dict")
 def explaining(facts: t.Any) -> None:
     """Use the facts of a host for a drift, a plan and a verdict."""
     seen = host_facts.read(facts)
-    node = drift_facts.Inspected(seen)
+    node = differing.Inspected(seen)
     node.causes({"maxPods": 4, 'evictionHard["memory.available"]': None}, {"maxPods": 80}, 33)
     node.overrides("maxPods", CONFIG, 33)
     drift._host(facts, seen, True)
-    with contextlib.suppress(own_file.OwnFileError):
-        own_file.of_facts(seen, LIVE)
+    with contextlib.suppress(own_values.OwnFileError):
+        own_values.files_of(seen, LIVE)
     row = {"variant": "v", "kubelet_version": "v1.33.1", "delivery": "none", "source": None, "status": None}
     for delivery in ("checkpoint", "dropin"):
         table = {"variants": {"v": LIVE}, "nodes": {"n1": row}}

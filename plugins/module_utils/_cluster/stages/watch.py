@@ -12,7 +12,7 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config import host_facts
-from ..._config.drift import differing, drift_facts
+from ..._config.drift import differing
 from ..._config.fields import compare, fields, overlay
 from ..._config.minors import fields_of
 from ..._config.plan.layers import Declared
@@ -210,7 +210,7 @@ class Watch:
         facts = self._hosts.get(name)
         if facts is None or wanted is None or not diagnose.exists(path, node.minor):
             return False
-        return not drift_facts.Inspected(host_facts.read(facts)).overrides(path, config, node.minor)
+        return not differing.Inspected(host_facts.read(facts)).overrides(path, config, node.minor)
 
     def _problems(self, name: str) -> list[t.Any]:
         expected, minor = self.expected[name], self.nodes[name].minor
@@ -392,7 +392,7 @@ def _undeclared_changes(
         # Most nodes: reading what was found on the host takes longer than all else here.
         return []
     now = {path: after for path, _was, after in found}
-    causes = drift_facts.Inspected(host_facts.read(facts)).causes(now, expected.config or {}, node.minor)
+    causes = differing.Inspected(host_facts.read(facts)).causes(now, expected.config or {}, node.minor)
     return [
         {"path": path, "before": compare.mask(path, was), "live": compare.mask(path, after), "cause": causes[path]}
         for path, was, after in found

@@ -19,7 +19,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from .. import delivery
 from ..fields import compare, fields, merged_dropins, overlay
-from ..plan import own_file, own_values
+from ..plan import own_values
 from ..plan.layers import Declared
 from ..plan.own_values import NO_RECORD, Record
 from ..plan.plan_text import shown_value
@@ -27,8 +27,7 @@ from ..values import paths
 from ..values.node_row import counted, shown_nodes
 from ..values.reference import describe
 from . import differing, drift_cause
-from .drift_cause import ASSIGNED, CAUSES, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause
-from .drift_facts import NodeFacts
+from .drift_cause import ASSIGNED, CAUSES, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause, NodeFacts
 
 Config = Mapping[str, Any]
 Row = Dict[str, Any]
@@ -45,7 +44,7 @@ class Configs:
     live: Config | None = None
     kubeadm: Mapping[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
     """The paths at which kubeadm's configuration is out of sync: its value and the group's declared value."""
-    files: own_file.Files | None = None
+    files: own_values.Files | None = None
     """The node's own file and the one that the kubelet reads, if its checkpoint is built on its own file."""
     own: Record = dataclasses.field(default_factory=lambda: NO_RECORD)
     """The node's own values of the fields that sources replaced."""
@@ -113,11 +112,11 @@ class Finder:
             yield _row(change.path, values, configs, drift_cause.of_own_file(now, facts.dropin))
 
     def _of_own_file(
-        self, files: own_file.Files, live: Config, declared: Declared, facts: NodeFacts
+        self, files: own_values.Files, live: Config, declared: Declared, facts: NodeFacts
     ) -> list[compare.Change]:
         if not facts.dropin:
-            return own_file.later(files, declared, facts.minor)
-        return own_file.pending(files, facts.found.content or {}, declared, live, facts.minor)
+            return own_values.later(files, declared, facts.minor)
+        return own_values.pending(files, facts.found.content or {}, declared, live, facts.minor)
 
     def rendering(self, configs: Configs, facts: NodeFacts) -> list[Row]:
         """Return the declared values that the live configuration shows in another form with the same meaning."""

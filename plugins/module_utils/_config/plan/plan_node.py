@@ -16,7 +16,7 @@ from ..rules import checks, start_rules, types
 from ..rules.problem import REFUSAL, WARNING, Problem, as_rows, in_order
 from ..values import paths
 from ..values.document import DocumentError, check_size, render, variant
-from . import own_file, own_values, sources
+from . import own_values, sources
 from .costs import Costs
 from .layers import Declared
 from .own_values import Record
@@ -85,7 +85,7 @@ class Asked(NamedTuple):
     """Its own values. What it has of paths that no layer sets is reverted to."""
     argv: Sequence[str] | None = None
     """The words of its kubelet's command line, None if unknown."""
-    files: own_file.Files | None = None
+    files: own_values.Files | None = None
     """Its own config file and drop-ins, None if they do not matter or are not known."""
     replaces_checkpoint: bool = False
     """Whether a drop-in takes the place of its checkpoint."""

@@ -26,7 +26,7 @@ from ..rules import types
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import paths
 from ..values.document import API_VERSION, KIND
-from . import own_file, own_values
+from . import own_values
 from .layers import Declared
 from .own_values import NO_RECORD, NOTHING, Record, Undeclared
 
@@ -43,7 +43,7 @@ class Given(NamedTuple):
     declared: Declared
     record: Record
     """The node's own values."""
-    files: own_file.Files | None = None
+    files: own_values.Files | None = None
     """Its own config file and its drop-ins, None where they do not matter or are not known."""
     target: Config | None = None
     """One complete configuration in place of the live one."""
@@ -81,7 +81,7 @@ class Source(NamedTuple):
         return self.from_file
 
 
-def of(delivery: Delivery, files: own_file.Files | None, replaces_checkpoint: bool) -> Callable[[Given], Source]:
+def of(delivery: Delivery, files: own_values.Files | None, replaces_checkpoint: bool) -> Callable[[Given], Source]:
     """Return the function that makes the source of a node.
 
     `files`: of the node, where they are known. `replaces_checkpoint`: a drop-in takes the place of its checkpoint.
@@ -192,7 +192,7 @@ def _of_files(node: Given, names: Collection[str]) -> dict[str, Any]:
     files = _files(node)
     without = merged_dropins.effective(files.own, [*files.earlier, *files.later], node.minor)
     found = compare.changes(node.live, without, node.minor, True)
-    certain = compare.after(own_file.certain(found, files, node.live, node.minor))
+    certain = compare.after(own_values.certain(found, files, node.live, node.minor))
     now = compare.normalise(without, node.minor, runs=True)
     unsure = compare.after(found).keys() - certain
     return {path: now.get(path) for path in names if path not in unsure}
@@ -241,7 +241,7 @@ def _left(node: Given, by_key: bool) -> Undeclared:
     return own_values.undeclared(node.record, node.declared, node.live, node.minor, by_key)
 
 
-def _files(node: Given) -> own_file.Files:
+def _files(node: Given) -> own_values.Files:
     if node.files is None:
         raise ValueError("the files of the node are not known")
     return node.files
@@ -263,14 +263,14 @@ def _without_record(
     """
     absent = own_values.absent_after(found)
     changes = [change for change in found if change.path in moved or change.path not in absent]
-    from_file = frozenset(compare.after(own_file.undeclared(changes, node.declared)))
+    from_file = frozenset(compare.after(own_values.not_declared(changes, node.declared)))
     kept = [path for path in absent if overlay.is_set(path, names)]
     return Source(config, expected, changes, replaced, kept, NO_RECORD, from_file=from_file)
 
 
-def _after_restart(made: Source, node: Given, files: own_file.Files) -> Source:
+def _after_restart(made: Source, node: Given, files: own_values.Files) -> Source:
     """Return the source of a drop-in with what the restart takes up from the own file in its effect."""
-    pending = own_file.pending(files, made.config, node.declared, node.live, node.minor)
+    pending = own_values.pending(files, made.config, node.declared, node.live, node.minor)
     if not pending:
         return made
     expected = overlay.put(made.expected, compare.after(pending))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import NodeFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
     compare,
@@ -20,7 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
     merged_dropins,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.host_facts import HostFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
 from tests.support.api.objects import place, reference
@@ -208,7 +208,7 @@ def _rows(
     pushed: dict[str, Any] | None,
     live: dict[str, Any],
     own: dict[str, Any] | None = None,
-    files: own_file.Files | None = None,
+    files: own_values.Files | None = None,
     **facts: Any,
 ) -> dict[str, tuple[Any, Any, str]]:
     runs = RUNS if pushed is not None else {}
@@ -333,7 +333,7 @@ def test_an_own_file_that_changed_since_the_kubelet_started(
     host = HostFacts(file=OURS, content=declared, flags=flags)
     live = _merged(declared)
     live.update(cgroupDriver="systemd", tlsCertFile="/var/lib/kubelet/pki/kubelet.crt")
-    files = own_file.Files(file, file, outdated=outdated)
+    files = own_values.Files(file, file, outdated=outdated)
     assert _rows(declared, declared, live, files=files, host=host) == found
 
 
@@ -341,5 +341,5 @@ def test_what_our_drop_in_still_sets_is_not_pending_from_the_own_file() -> None:
     """The layers do not declare it any more: the row is that of the value, not of the file."""
     ours = {"maxPods": 70, "eventBurst": 7}
     file = {**OWN_FILE, "eventBurst": 9}
-    files = own_file.Files(file, file, outdated=True)
+    files = own_values.Files(file, file, outdated=True)
     assert _rows({"maxPods": 70}, ours, _merged(ours), files=files, host=HostFacts(file=OURS, content=ours)) == {}

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 
 from .. import kubelet_model as model
@@ -201,8 +201,8 @@ def test_which_nodes_are_read(version: str | None, delivery: str, requested: str
         "nodes": {"n0": {"kubelet_version": "v1.36.2"}, "n1": {"kubelet_version": version, "delivery": delivery}}
     }
     current["nodes"]["n1"]["source"] = source
-    assert own_file.needed(current, {"n1": requested}) == ["n0", *(["n1"] if needed else [])]
-    assert own_file.needed({}, {"n1": requested}) == []
+    assert own_values.files_needed(current, {"n1": requested}) == ["n0", *(["n1"] if needed else [])]
+    assert own_values.files_needed({}, {"n1": requested}) == []
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_which_nodes_are_read(version: str | None, delivery: str, requested: str
     ],
 )
 def test_what_the_own_file_has_got_since(own: Any, layers: list[Any], found: list[Any]) -> None:
-    changes = own_file.later(own_file.Files(own, {**OWN, "kubeAPIQPS": 9}), Declared(layers), 28)
+    changes = own_values.later(own_values.Files(own, {**OWN, "kubeAPIQPS": 9}), Declared(layers), 28)
     assert [(change.path, change.before, change.after) for change in changes] == found
 
 
