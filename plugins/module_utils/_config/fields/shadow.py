@@ -11,7 +11,7 @@ gates are merged key by key. A few values the kubelet replaces by those that it 
 from __future__ import annotations
 
 import re
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
 from ..values import paths
 from . import fields
@@ -42,17 +42,11 @@ def shadows(argv: Iterable[str], minor: int | None) -> dict[str, str]:
     and, for a boolean, ``--a``; underscores count as dashes. A repeated flag is shown with all its uses. Secret values
     are masked. ``minor`` is the kubelet's: only flags that set a field in this minor count; all, if it is None.
     """
-    found: dict[str, list[str]] = {}
-    for name, value in _flags(list(argv), minor):
-        field = fields.ALL[fields.FLAGS[name].field]
-        if field.path == _GATES:
-            for pair in value.split(","):
-                key = pair.partition("=")[0].strip()
-                if key:
-                    found.setdefault(paths.show((_GATES, key)), []).append(f"--{name}={pair.strip()}")
-        else:
-            found.setdefault(field.path, []).append(f"--{name}={HIDDEN if field.secret else value}")
-    return {path: " ".join(uses) for path, uses in found.items()}
+    found: dict[str, str] = {}
+    for path, name, text in _uses(argv, minor):
+        shown = HIDDEN if fields.is_secret(path) else text
+        found[path] = f"{found.get(path, '')} --{name}={shown}".lstrip()
+    return found
 
 
 def values(argv: Iterable[str], minor: int | None) -> dict[str, Any]:
@@ -61,22 +55,33 @@ def values(argv: Iterable[str], minor: int | None) -> dict[str, Any]:
     A value is UNKNOWN if the text is not one of the field's type, and for lists and maps of anything but texts.
     """
     texts: dict[str, list[str]] = {}
+    for path, _name, text in _uses(argv, minor):
+        texts.setdefault(path, []).append(text)
+    found = {}
+    for path, uses in texts.items():
+        found[path] = _value(path, uses)
+    return found
+
+
+def _uses(argv: Iterable[str], minor: int | None) -> Iterator[tuple[str, str, str]]:
+    """Yield the path that each use of a flag sets, its name, and its text. Each gate is a use of its own, `A=true`."""
     for name, value in _flags(list(argv), minor):
         path = fields.FLAGS[name].field
-        if path == _GATES:
-            for pair in value.split(","):
-                key, _equals, text = pair.partition("=")
-                if key.strip():
-                    texts[paths.show((_GATES, key.strip()))] = [text.strip()]
-        else:
-            texts.setdefault(path, []).append(value)
-    return {path: _value(path, uses) for path, uses in texts.items()}
+        if path != _GATES:
+            yield path, name, value
+            continue
+        for pair in value.split(","):
+            gate = pair.partition("=")[0].strip()
+            if gate:
+                yield paths.show((_GATES, gate)), name, pair.strip()
 
 
 def _value(path: str, uses: list[str]) -> Any:
     """Return the value of all uses of a flag. A scalar has the last one, a list or map all of them."""
     field, last = fields.ALL.get(path), uses[-1]
-    kind = field.type if field else "bool"
+    if field is None:
+        return BOOLEANS.get(last.partition("=")[2].strip(), UNKNOWN)
+    kind = field.type
     if kind == "bool":
         return BOOLEANS.get(last, UNKNOWN)
     if kind in ("int32", "int64", "uint32") and _INTEGER.fullmatch(last):
@@ -142,7 +147,7 @@ def of_inventory(given: Any) -> list[str]:
     return words
 
 
-def _flags(words: list[str], minor: int | None) -> Iterable[tuple[str, str]]:
+def _flags(words: list[str], minor: int | None) -> Iterator[tuple[str, str]]:
     """Yield the configuration flags of this minor among the words with their values."""
     at = 0
     while at < len(words):

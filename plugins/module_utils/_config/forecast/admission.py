@@ -207,13 +207,13 @@ def _preempted(lacking: Room, pods: Sequence[Pod]) -> list[Pod] | None:
 
     Returns None when preempting all of them would not suffice.
     """
-    best_effort, burstable, guaranteed = (
-        [pod for pod in pods if pod.qos == qos] for qos in ("BestEffort", "Burstable", "Guaranteed")
-    )
+    of_class: dict[str, list[Pod]] = {"BestEffort": [], "Burstable": [], "Guaranteed": []}
+    for pod in pods:
+        of_class.setdefault(pod.qos, []).append(pod)
+    best_effort, burstable = of_class["BestEffort"], of_class["Burstable"]
     chosen: list[Pod] = []
-    for group, given in ((guaranteed, best_effort + burstable), (burstable, best_effort), (best_effort, [])):
+    for left, given in ((of_class["Guaranteed"], best_effort + burstable), (burstable, best_effort), (best_effort, [])):
         need = _less(lacking, [*given, *chosen])
-        left = list(group)
         while need:
             if not left:
                 return None
