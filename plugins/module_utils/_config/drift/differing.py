@@ -33,7 +33,10 @@ def between(wanted: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> l
     `wanted` may set few fields; `live` is complete. `minor` is that of the kubelet (20 for 1.20).
     """
     read = {ASSIGNED: compare.normalise(wanted, minor), LIVE: compare.normalise(live, minor)}
-    return [(path, values[ASSIGNED], values[LIVE]) for path, values in differing(read, set(), minor)]
+    found = []
+    for path, values in differing(read, set(), minor):
+        found.append((path, values[ASSIGNED], values[LIVE]))
+    return found
 
 
 def of_dropin(declared: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
@@ -42,11 +45,11 @@ def of_dropin(declared: Mapping[str, Any], live: Mapping[str, Any], minor: int) 
     A kubelet that runs what a drop-in declares would run the same if it was laid over that once more.
     """
     again = merged_dropins.merge(live, [declared])
-    return [
-        (change.path, change.after, change.before)
-        for change in compare.changes(live, again, minor, True)
-        if change.known or change.after is not None
-    ]
+    found = []
+    for change in compare.changes(live, again, minor, True):
+        if change.known or change.after is not None:
+            found.append((change.path, change.after, change.before))
+    return found
 
 
 def undeclared(
@@ -57,11 +60,11 @@ def undeclared(
     ``former`` are the paths that an earlier source declared: they revert.
     """
     names = {*former, *declared.keys}
-    return [
-        (change.path, change.before, change.after)
-        for change in compare.changes(before, live, minor, True)
-        if not overlay.overlaps(change.path, names)
-    ]
+    found = []
+    for change in compare.changes(before, live, minor, True):
+        if not overlay.overlaps(change.path, names):
+            found.append((change.path, change.before, change.after))
+    return found
 
 
 def differing(
@@ -121,8 +124,10 @@ def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
     field, live = fields.owner(path), values.get(LIVE)
     if field is None or not field.path_ref or not isinstance(live, str) or not live.startswith("/"):
         return values
-    relative = [stage for stage, value in values.items() if _is_end_of(live, value)]
-    return {**values, **dict.fromkeys(relative, live)}
+    found = {}
+    for stage, value in values.items():
+        found[stage] = live if _is_end_of(live, value) else value
+    return found
 
 
 def _is_end_of(file: str, value: Any) -> bool:
@@ -149,7 +154,7 @@ class Inspected:
         folder = posixpath.dirname(next(iter(contents), ""))
         earlier, later = merged_dropins.around(contents, facts.link or posixpath.join(folder, LINK))
         self._earlier, self._later = list(earlier.items()), list(later.items())
-        self._contents = [content for _path, content in (*self._earlier, *self._later)]
+        self._contents = [*earlier.values(), *later.values()]
         # Also an empty folder counts.
         named = (word.startswith("--config-dir") and word != "--config-dir=" for word in facts.command)
         self._has_folder = bool(self._contents) or any(named)
@@ -181,7 +186,10 @@ class Inspected:
         config = merged_dropins.effective(own, layers, minor)
         values = compare.normalise(config, minor, True, True)
         given = set(map(paths.top, values))
-        return {path: self._cause(path, value, values, given, config, minor) for path, value in sorted(changed.items())}
+        found = {}
+        for path, live in sorted(changed.items()):
+            found[path] = self._cause(path, live, values, given, config, minor)
+        return found
 
     def _cause(
         self, path: str, live: Any, values: Mapping[str, Any], given: set[str], config: Config, minor: int
@@ -205,8 +213,11 @@ class Inspected:
 
     def _last_with(self, path: str) -> str:
         """Return the last file that sets a path, empty if there is none."""
-        files = [(self._file, self._base), *self._earlier, *self._later]
-        return next((name for name, content in reversed(files) if content is not None and sets(content, path)), "")
+        last = ""
+        for name, content in ((self._file, self._base), *self._earlier, *self._later):
+            if content is not None and sets(content, path):
+                last = name
+        return last
 
 
 def sets(config: Config, path: str) -> bool:

@@ -150,9 +150,10 @@ class Cause(NamedTuple):
 def of_field(path: str, values: Mapping[str, Any], facts: NodeFacts) -> Cause:
     """Return why the known `values` of a path, by stage, differ. At least two of them must differ."""
     known = [stage for stage in STAGES if stage in values]
-    broken = {
-        later: earlier for earlier, later in zip(known, known[1:]) if not compare.same(values[earlier], values[later])
-    }
+    broken = {}
+    for earlier, later in zip(known, known[1:]):
+        if not compare.same(values[earlier], values[later]):
+            broken[later] = earlier
     return next(filter(None, _causes(path, broken, facts)))
 
 
