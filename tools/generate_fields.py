@@ -337,14 +337,19 @@ def arguments(row: Field, plain: int) -> list[str]:
 
 
 def entry(row: Field) -> str:
-    """Return the lines of one field. An argument that does not fit begins in a new line."""
-    *words, last = arguments(row, 4)
-    lines = ["    Field("]
-    for word in [*(f"{word}, " for word in words), f"{last}),"]:
-        if len(lines[-1] + word.rstrip()) > WIDTH:
-            lines.append(INDENT)
-        lines[-1] += word
-    return "".join(map(broken, lines))
+    """Return the lines of one field. An argument that does not fit begins in a new line, if it is not text."""
+    first, *words, last = arguments(row, 4)
+    text, line = "", f"    Field({first},"
+    for word in [*(f"{word}," for word in words), f"{last}),"]:
+        if word.startswith('"'):
+            *full, line = broken(f"{line} {word}").splitlines()
+            text += "".join(f"{one}\n" for one in full)
+        elif len(f"{line} {word}") > WIDTH:
+            text += broken(line)
+            line = INDENT + word
+        else:
+            line += f" {word}"
+    return text + broken(line)
 
 
 def broken(line: str) -> str:
