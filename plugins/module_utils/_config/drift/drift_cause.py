@@ -5,8 +5,6 @@
 
 A configuration passes from stage to stage: declared, pushed, assigned, disk, live. The cause closest to the kubelet is
 reported, because it overrides the others: a rollout does not help against a flag, nor a restart against an edited file.
-
-It follows from facts about the node other than its configurations.
 """
 
 from __future__ import annotations
@@ -111,12 +109,9 @@ class NodeFacts:
     @property
     def stale(self) -> bool:
         """Whether the ConfigMap has changed since the node read it."""
-        return bool(
-            self.pushed
-            and self.assigned
-            and same_place(self.pushed, self.assigned)
-            and dict(self.pushed) != dict(self.assigned)
-        )
+        if not (self.pushed and self.assigned and same_place(self.pushed, self.assigned)):
+            return False
+        return dict(self.pushed) != dict(self.assigned)
 
     @property
     def rewritten(self) -> bool:
@@ -285,12 +280,11 @@ def _fell_back(facts: NodeFacts) -> Cause | None:
     if not (facts.error and facts.source):
         return None
     reported = f"`{facts.error}`{facts.meaning}"
+    source, active = describe(facts.source), describe(facts.active)
     if facts.unsynced:
-        message = (
-            f"the node cannot take up {describe(facts.source)} and still runs {describe(facts.active)}: {reported}"
-        )
+        message = f"the node cannot take up {source} and still runs {active}: {reported}"
         return Cause(FELL_BACK, message, "Run the rollout, which assigns it again and names what prevents it.")
-    message = f"the node refused {describe(facts.source)} and runs {describe(facts.active)}: {reported}"
+    message = f"the node refused {source} and runs {active}: {reported}"
     return Cause(FELL_BACK, message, "Correct the refused value, then run the rollout again.")
 
 
@@ -309,16 +303,14 @@ def _not_restarted(facts: NodeFacts) -> Cause:
 
 
 def _changed(facts: NodeFacts) -> Cause | None:
+    source, remedy = describe(facts.source), "Add the wanted values to kubelet_config and run the rollout"
     if facts.edited:
-        return Cause(
-            CHANGED,
-            f"the ConfigMap {describe(facts.source)} was edited: the hash in its name does not match its content",
-            "Add the wanted values to kubelet_config and run the rollout, which pushes a new ConfigMap; "
-            "keep kubelet_config_immutable on.",
-        )
+        message = f"the ConfigMap {source} was edited: the hash in its name does not match its content"
+        remedy += ", which pushes a new ConfigMap; keep kubelet_config_immutable on."
+        return Cause(CHANGED, message, remedy)
     if facts.stale:
-        remedy = "Add the wanted values to kubelet_config and run the rollout; keep kubelet_config_immutable on."
-        return Cause(CHANGED, f"the ConfigMap {describe(facts.source)} has changed since the node read it", remedy)
+        message = f"the ConfigMap {source} has changed since the node read it"
+        return Cause(CHANGED, message, f"{remedy}; keep kubelet_config_immutable on.")
     return None
 
 
@@ -402,9 +394,7 @@ def _not_assigned(facts: NodeFacts) -> Cause:
         what = f"the assigned {describe(facts.source)} does not have what kubelet_config declares"
         return Cause(NOT_ROLLED_OUT, what, "Run the rollout.")
     if facts.recorded:
-        return Cause(
-            NOT_ROLLED_OUT,
-            f"a rollout assigned the ConfigMap {facts.recorded} to the node, and another user has removed that source",
-            "Find out who removed it; the rollout assigns the declared configuration.",
-        )
+        what = f"a rollout assigned the ConfigMap {facts.recorded} to the node, and another user has removed that"
+        remedy = "Find out who removed it; the rollout assigns the declared configuration."
+        return Cause(NOT_ROLLED_OUT, f"{what} source", remedy)
     return Cause(NOT_ROLLED_OUT, "the node runs its local config: no source is assigned to it", "Run the rollout.")
