@@ -24,7 +24,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, EffectiveConfig
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, paths
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.health import flag
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import flag
 from tests.sim.kubelets.configs import written
 
 Config = dict[str, t.Any]

@@ -11,10 +11,10 @@ import re
 from typing import Any, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..._config.rules.problem import WARNING, Problem
+from ..._config.values.short_texts import flag
 from ..store import kept_files, statefiles
 from ..system import command, files
 from ..system.command import Run
-from ..system.health import flag
 
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"
 _DEFAULT_RESOLV_CONF = "/etc/resolv.conf"

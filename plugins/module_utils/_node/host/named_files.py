@@ -19,8 +19,8 @@ import pwd
 import stat
 from typing import Any, Callable, Container, Iterator, Mapping, Sequence
 
+from ..._config.values.short_texts import flag
 from ..system.files import below
-from ..system.health import flag
 from .dropin_look import value_at
 
 CLIENT_CA = "authentication.x509.clientCAFile"

@@ -13,10 +13,11 @@ import time
 from typing import Any, Callable, Mapping, Sequence
 
 from ..._config.values import annotation, following
+from ..._config.values.short_texts import flag
 from ..system.command import environment_of
 from ..system.connection import ApiError
 from ..system.credentials import CERT_DIR
-from ..system.health import flag, kubelet_of
+from ..system.health import kubelet_of
 from ..system.kubeconfig import Kubeconfig
 from . import status_annotation
 from .status_annotation import Outbox
