@@ -16,7 +16,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from .fields import compare, fields, gates, overlay, shadow
 from .host_facts import HostFacts
-from .values import amounts, paths
+from .values import amounts, paths, short_texts
 from .values.document import DocumentError
 from .values.node_row import first_of
 
@@ -370,10 +370,11 @@ def _of_flag(item: Item, facts: Facts) -> _Found:
     words = facts.host.command
     if not words:
         return _Found(NOT_CHECKED, message="the kubelet's command line is not known")
-    used = [str(word) for word in words if str(word).partition("=")[0].replace("_", "-") == item.of]
-    if not used:
+    place = short_texts.flag_words(words, item.of[len("--") :])
+    if place is None:
         return _Found(PASS, "not set", _DEFAULT)
-    return _Found(FAIL, used[-1], "flag", f"the kubelet has the flag {used[-1]}. Remove it and restart the kubelet")
+    used = words[place[0]]
+    return _Found(FAIL, used, "flag", f"the kubelet has the flag {used}. Remove it and restart the kubelet")
 
 
 def _of_file(item: Item, facts: Facts) -> _Found:

@@ -22,6 +22,7 @@ from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..host_facts import HostFacts
 from ..plan.layers import Declared
 from ..values import paths
+from ..values.short_texts import flag
 
 _UP = re.compile(r"^(?:\.\./)+")
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
@@ -156,8 +157,7 @@ class Inspected:
         self._earlier, self._later = list(earlier.items()), list(later.items())
         self._contents = [*earlier.values(), *later.values()]
         # Also an empty folder counts.
-        named = (word.startswith("--config-dir") and word != "--config-dir=" for word in facts.command)
-        self._has_folder = bool(self._contents) or any(named)
+        self._has_folder = bool(self._contents) or bool(flag(facts.command, "config-dir"))
 
     @property
     def known(self) -> bool:

@@ -367,6 +367,9 @@ def test_a_drop_in_in_a_folder_below_comes_where_the_kubelet_reads_it() -> None:
     assert found == {"maxPods": f"{last['path']} changed"}
 
 
+EMPTY_LIST = {"enforceNodeAllocatable": []}
+
+
 @pytest.mark.parametrize(
     ("facts", "source", "path", "wins"),
     [
@@ -374,12 +377,14 @@ def test_a_drop_in_in_a_folder_below_comes_where_the_kubelet_reads_it() -> None:
         (_facts({}, early={"maxPods": 61}), {"maxPods": 70}, "maxPods", True),
         (_facts({}, early={"kubeAPIQPS": 61}), {"maxPods": 70}, "maxPods", False),
         (_facts({}), {"maxPods": 70}, "maxPods", False),
-        (_facts({}, early={}), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", True),
-        (_facts({}), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", False),
+        (_facts({}, early={}), EMPTY_LIST, "enforceNodeAllocatable", True),
+        (_facts({}), EMPTY_LIST, "enforceNodeAllocatable", False),
         # An empty folder.
-        (_run_with({}, "--config-dir=/d"), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", True),
-        (_run_with({}, "--config-dir", "/d"), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", True),
-        (_run_with({}, "--config-dir="), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", False),
+        (_run_with({}, "--config-dir=/d"), EMPTY_LIST, "enforceNodeAllocatable", True),
+        (_run_with({}, "--config-dir", "/d"), EMPTY_LIST, "enforceNodeAllocatable", True),
+        (_run_with({}, "--config_dir=/d"), EMPTY_LIST, "enforceNodeAllocatable", True),
+        (_run_with({}, "--config-dir="), EMPTY_LIST, "enforceNodeAllocatable", False),
+        (_run_with({}, "--config-dir=/d", "--config-dir="), EMPTY_LIST, "enforceNodeAllocatable", False),
         (_facts({}), {"cgroupDriver": "cgroupfs"}, "cgroupDriver", True),
         (_facts({}), {"reservedSystemCPUs": "0", "kubeReserved": {"cpu": "1"}}, "kubeReserved.cpu", True),
         (_facts({}), {"kubeReserved": {"cpu": "1"}}, "kubeReserved.cpu", False),
