@@ -87,15 +87,15 @@ def of(delivery: Delivery, files: own_values.Files | None, replaces_checkpoint: 
     `files`: of the node, where they are known. `replaces_checkpoint`: a drop-in takes the place of its checkpoint.
     """
     if delivery.whole and files:
-        return built_on_file
+        return _built_on_file
     if delivery.whole:
-        return built_on_live
+        return _built_on_live
     if files and replaces_checkpoint:
-        return in_place_of_checkpoint
+        return _in_place_of_checkpoint
     return dropin
 
 
-def built_on_live(node: Given) -> Source:
+def _built_on_live(node: Given) -> Source:
     """Return a whole source from the live configuration or the target: `native`, or a `checkpoint` without its file.
 
     Raises OverlayError.
@@ -110,7 +110,7 @@ def built_on_live(node: Given) -> Source:
     return Source(config, _runs(config, node.minor), changes, replaced, absent, node.record, left)
 
 
-def built_on_file(node: Given) -> Source:
+def _built_on_file(node: Given) -> Source:
     """Return a whole source that lays what is declared over the node's own file.
 
     What flags and drop-ins override stays overridden: only what differs between the file that the kubelet reads and the
@@ -146,7 +146,7 @@ def dropin(node: Given) -> Source:
     return made
 
 
-def in_place_of_checkpoint(node: Given) -> Source:
+def _in_place_of_checkpoint(node: Given) -> Source:
     """Return the drop-in that takes the place of a checkpoint.
 
     The kubelet then reads its own file again, so what the checkpoint has and neither that file nor a drop-in sets goes.
