@@ -17,7 +17,7 @@ from generated import ROOT, settle, table
 
 sys.path.insert(0, str(ROOT / "plugins" / "module_utils"))
 
-from _config.fields import field_row, fields_table  # found only after the line above
+from _config.fields import field_row, fields, fields_table  # found only after the line above
 
 TARGET = ROOT / "docs" / "docsite" / "rst" / "guide_fields.rst"
 NEWEST = fields_table.NEWEST_MINOR
@@ -131,7 +131,7 @@ def defaults(one: field_row.Field) -> str:
 
 def flag(name: str) -> str:
     """Return a flag with the versions in which it sets the field."""
-    row = fields_table.FLAGS[name]
+    row = fields.FLAGS[name]
     life = versions(row.since, row.until)
     return f"``--{name}`` ({life})" if life else f"``--{name}``"
 

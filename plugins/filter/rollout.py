@@ -11,7 +11,7 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import rollback
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import layers, own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import layers, own_values
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import clock, goals, order, rows, value
 
@@ -100,7 +100,7 @@ STEPS: dict[str, t.Callable[..., t.Any]] = {
     "problem": value.problem,
     "result": result,
     "shown": goals.shown,
-    "own_files": own_file.needed,
+    "own_files": own_values.files_needed,
     "to_inspect": rows.to_inspect,
     "asked": layers.asked,
     "results": rows.results,

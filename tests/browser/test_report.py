@@ -16,7 +16,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import verdicts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import profiles
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import output
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.page import compliance, page
 from tests.support.report.browser import chromium, prefer
@@ -260,9 +260,9 @@ def test_the_page_of_a_compliance_check(browser: webdriver.Chrome, tmp_path: Pat
     row |= {"origin": f"file {'/o' * 40}", "message": EVIL}
     terms = {"owner": "ops", "until": "2027-03-31", "reason": "r" * 80}
     rows = [
-        {**row, "item": "4.2.4", "verdict": verdicts.FAIL, "exception": None},
-        {**row, "item": "4.2.9", "verdict": verdicts.EXCEPTED, "exception": terms},
-        {**row, "item": "4.2.10", "verdict": verdicts.PASS, "exception": None},
+        {**row, "item": "4.2.4", "verdict": profiles.FAIL, "exception": None},
+        {**row, "item": "4.2.9", "verdict": profiles.EXCEPTED, "exception": terms},
+        {**row, "item": "4.2.10", "verdict": profiles.PASS, "exception": None},
     ]
     nodes = {f"node-{number}.example.org": {"rows": rows} for number in range(40)}
     made = {"nodes": nodes, "summary": {"checked": "2026-11-27T05:00:00Z", **comply.summary(nodes)}}

@@ -14,7 +14,7 @@ import time
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from tests.contract.clusters import NAMES, NODES, Contracted
 from tests.support.api.assigning import patiently
 from tests.support.kubelets.odd_values import TURNS, respelt
@@ -35,7 +35,7 @@ def test_every_notation_is_live_and_verified(cluster: Contracted, rounds: list[t
     for turns in rounds:
         sources = {}
         for name, turn in zip(NAMES, turns):
-            config = respelt(complete_config.restore(before[name]), fields.OLDEST_MINOR, turn)
+            config = respelt(fields.restore(before[name]), fields.OLDEST_MINOR, turn)
             sources[name] = cluster.apply(f"values-{name}-{turn}", {"kubelet": json.dumps(config)})
         # It fails with `differs` if a value is not the one of the source.
         result = verify.config_source(cluster.session, patiently(sources=sources), False)

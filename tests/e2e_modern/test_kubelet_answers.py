@@ -13,7 +13,7 @@ import typing as t
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import paths
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import minor_of
 from tests.lab import releases
@@ -113,9 +113,9 @@ def node(request: pytest.FixtureRequest, lab: Lab) -> t.Iterator[DropinNode]:
 def test_the_form_of_every_leaf_is_that_of_the_kubelet(node: DropinNode, turn: int) -> None:
     minor = minor_of(node.version) or 0
     node.write({}, {})
-    config = respelt(complete_config.restore(node.live()), minor, turn)
+    config = respelt(fields.restore(node.live()), minor, turn)
     node.write(config, {})
-    live = complete_config.restore(node.live())
+    live = fields.restore(node.live())
     assert differing.between(config, live, minor) == []
     for path, form in compare.normalise(config, minor, True).items():
         if path not in AS_WRITTEN:

@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import profiles
 from tests.support.lab_node.role_bench import Role
 
 DECLARED = {

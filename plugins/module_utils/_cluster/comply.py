@@ -13,9 +13,8 @@ import typing as t
 from collections import Counter
 from xml.etree import ElementTree
 
-from .._config import host_facts
-from .._config.profile import profiles, verdicts
-from .._config.profile.verdicts import FAIL, NOT_CHECKED, PASS, VERDICTS
+from .._config import host_facts, profiles
+from .._config.profiles import FAIL, NOT_CHECKED, PASS, VERDICTS
 from .._config.values import document
 from .._config.values.node_row import counted, printable, shown_nodes
 from .api.errors import ClusterError
@@ -38,7 +37,7 @@ def check(session: Session, options: dict[str, t.Any], _check_mode: bool) -> dic
     rows = {}
     for name, node in found.items():
         facts = _facts(node, live.get(name), unread.get(name), hosts.get(name))
-        items = verdicts.of_node(facts, chosen[name], exceptions.get(name, {}), now.date())
+        items = profiles.of_node(facts, chosen[name], exceptions.get(name, {}), now.date())
         rows[name] = {"kubelet_version": node.kubelet_version, "rows": items}
     at = now.isoformat(timespec="seconds").replace("+00:00", "Z")
     return {
@@ -59,10 +58,10 @@ def _read(
             name: profiles.named(value, f"kubelet_config_profile of node {name}") for name, value in given.items()
         }
         exceptions = {
-            name: verdicts.exceptions_of(value, chosen.get(name, ()), f"kubelet_config_exceptions of node {name}")
+            name: profiles.exceptions_of(value, chosen.get(name, ()), f"kubelet_config_exceptions of node {name}")
             for name, value in excepted.items()
         }
-    except (document.DocumentError, verdicts.ExceptionError) as error:
+    except (document.DocumentError, profiles.ExceptionError) as error:
         raise ClusterError(f"{error}. Nothing was checked") from error
     chosen = {name: names for name, names in chosen.items() if names}
     if not chosen:
@@ -73,8 +72,8 @@ def _read(
     return chosen, exceptions
 
 
-def _facts(node: nodes.Node, live: t.Any, unread: str | None, host: t.Any) -> verdicts.Facts:
-    facts = verdicts.Facts(node.minor, live, unread or "")
+def _facts(node: nodes.Node, live: t.Any, unread: str | None, host: t.Any) -> profiles.Facts:
+    facts = profiles.Facts(node.minor, live, unread or "")
     if not host_facts.is_result(host):
         return facts
     seen = host_facts.read(host)

@@ -19,7 +19,7 @@ import tarfile
 import typing as t
 
 from .._config import delivery as deliveries
-from .._config.fields import complete_config, fields
+from .._config.fields import fields
 from .._config.values import annotation, document
 from .._config.values.node_row import first_of
 from .._node.install import seed_files
@@ -146,7 +146,7 @@ def _configuration(plan: t.Mapping[str, t.Any]) -> tuple[t.Mapping[str, t.Any], 
     first = rows[next(iter(rows))]
     of_all = plan["variants"][first["variant"]]
     # A new kubelet creates its certificate, and would not start with the path of one that is not there.
-    config = {name: value for name, value in of_all.items() if not complete_config.is_created(name, value)}
+    config = {name: value for name, value in of_all.items() if not fields.is_created(name, value)}
     _check_fit(config)
     if plan["summary"].get("from_live"):
         raise ClusterError(

@@ -19,7 +19,7 @@ LINK = "90-livenodes-kubelet.conf"
 """The name of our drop-in in the kubelet's folder."""
 RESOLV_CONF_MINOR = 32
 """The first minor whose kubelet takes `resolvConf` from a drop-in."""
-DEFAULT_DROPIN_MINOR = 32
+_DEFAULT_DROPIN_MINOR = 32
 """The first minor for which `auto` chooses drop-ins."""
 
 
@@ -143,7 +143,7 @@ def chosen(requested: str, current: str, minor: int, has_source: bool) -> str:
         return current
     if of(CHECKPOINT).too_new_for(minor):
         return NATIVE
-    return DROPIN if minor >= DEFAULT_DROPIN_MINOR else CHECKPOINT
+    return DROPIN if minor >= _DEFAULT_DROPIN_MINOR else CHECKPOINT
 
 
 def of_row(requested: str | None, row: Mapping[str, Any], minor: int) -> Delivery:

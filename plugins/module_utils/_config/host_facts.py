@@ -10,20 +10,19 @@ count as unknown.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from .fields import binary_facts, merged_dropins
 from .fields.binary_facts import BinaryFacts
 from .values import document, paths
 
-Check = Callable[[Any], bool]
 _TOP = "the top level"
 
 
-class Each(NamedTuple):
-    """A mapping: what its keys are, and the shape of each value."""
+class _Each(NamedTuple):
+    """A mapping: the shape of each key, and that of each value."""
 
-    key: Check
+    key: Any
     shape: Any
 
 
@@ -140,19 +139,22 @@ def of_upgrade(facts: Any) -> str:
 def _wrong(value: Any, shape: Any, at: str = "") -> str:
     """Return the path of the first part that has another shape, empty if none has.
 
-    A shape is a check, a list with the shape of each item, Each, or a mapping with the shape of each key. A key that
-    ends in `!` must be there; others may be absent or None.
+    A shape is a type, a check, a list with the shape of each item, _Each, or a mapping with the shape of each key. A
+    key that ends in `!` must be there; others may be absent or None.
     """
+    if isinstance(shape, type):
+        return "" if isinstance(value, shape) else at
     if isinstance(shape, list):
         return _first(value, shape[0], at) if isinstance(value, (list, tuple)) else at
-    if not isinstance(shape, (Each, dict)):
+    if not isinstance(shape, (_Each, dict)):
         return "" if shape(value) else at
     if not isinstance(value, Mapping):
         return at or _TOP
     if isinstance(shape, dict):
         return _wrong_key(value, shape, at)
-    if not all(map(shape.key, value)):
-        return at or _TOP
+    for key in value:
+        if _wrong(key, shape.key, _TOP):
+            return at or _TOP
     return _first(value.values(), shape.shape, at)
 
 
@@ -179,10 +181,6 @@ def _first(values: Any, shape: Any, at: str) -> str:
     return ""
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float))
 
@@ -207,82 +205,84 @@ def _is_config(value: Any) -> bool:
 
 def _is_place(value: Any) -> bool:
     """Return whether a mapping names a file with a line, or no file."""
-    return isinstance(value, Mapping) and (not value.get("file") or (_is_text(value["file"]) and "line" in value))
+    if not isinstance(value, Mapping):
+        return False
+    return not value.get("file") or (isinstance(value["file"], str) and "line" in value)
 
 
 def _is_mode(value: Any) -> bool:
-    return _is_text(value) and bool(value) and set(value) <= set("01234567")
+    return isinstance(value, str) and bool(value) and set(value) <= set("01234567")
 
 
 def _is_dropin(value: Any) -> bool:
-    return _is_text(value) and bool(merged_dropins.in_order([value]))
+    return isinstance(value, str) and bool(merged_dropins.in_order([value]))
 
 
 def _is_use(value: Any) -> bool:
-    return _is_place(value) and _is_text(value.get("flag"))
+    return _is_place(value) and isinstance(value.get("flag"), str)
 
 
 def _is_word(value: Any) -> bool:
-    return _is_place(value) and _is_text(value.get("text"))
+    return _is_place(value) and isinstance(value.get("text"), str)
 
 
 def _is_word_of_gate(value: Any) -> bool:
-    return _is_text(value) and bool(value)
+    return isinstance(value, str) and bool(value)
 
 
 _FACTS = {
-    "version!": _is_text,
-    "flags!": [_is_text],
-    "gates!": Each(_is_text, _is_word_of_gate),
-    "fields!": Each(_is_text, lambda value: isinstance(value, bool)),
+    "version!": str,
+    "flags!": [str],
+    "gates!": _Each(str, _is_word_of_gate),
+    "fields!": _Each(str, bool),
 }
 _KUBELET = {
-    "version": _is_text,
-    "local_config": _is_text,
-    "reason": _is_text,
+    "version": str,
+    "local_config": str,
+    "reason": str,
     "config_given_by": _is_place,
-    "shadowed": Each(_is_path, _is_use),
-    "config_dir_files": [_is_text],
-    "command": [_is_text],
+    "shadowed": _Each(_is_path, _is_use),
+    "config_dir_files": [str],
+    "command": [str],
     "facts": _FACTS,
 }
 _DISK = {
-    "path": _is_text,
+    "path": str,
     "content": _is_config,
-    "unreadable": _is_text,
-    "checkpoint": {"uid!": _is_text, "resourceVersion!": _is_text, "damage": _is_text},
-    "dropins": Each(_is_text, _is_config),
+    "unreadable": str,
+    "checkpoint": {"uid!": str, "resourceVersion!": str, "damage": str},
+    "dropins": _Each(str, _is_config),
     "started": _is_number,
     "changed": _is_number,
 }
-_FILE = {"path!": _is_text, "content!": _is_config, "unreadable": _is_text}
+_FILE = {"path!": str, "content!": _is_config, "unreadable": str}
 _ANSWER = {
-    "binary!": _is_text,
-    "version": _is_text,
-    "verdict!": _is_text,
-    "messages!": [_is_text],
-    "refused_flags!": [_is_text],
-    "unknown_fields!": [_is_text],
+    "binary!": str,
+    "version": str,
+    "verdict!": str,
+    "messages!": [str],
+    "refused_flags!": [str],
+    "unknown_fields!": [str],
     "facts": _FACTS,
 }
-_MODE = {"path!": _is_text, "mode!": _is_mode, "owner!": _is_text}
+_MODE = {"path!": str, "mode!": _is_mode, "owner!": str}
 _PREFLIGHT = {
     "kubelet": _KUBELET,
     "disk": _DISK,
     "own": [_FILE],
     "dropin": {"link": _is_dropin},
-    "files": Each(_is_text, [_MODE]),
+    "files": _Each(str, [_MODE]),
 }
 _UPGRADE = {
     "kubelet!": _KUBELET,
     "disk!": _DISK,
-    "host!": {"container_runtime!": {"name": _is_text, "endpoint": _is_text}},
+    "host!": {"container_runtime!": {"name": str, "endpoint": str}},
     "words!": [_is_word],
     "own": _FILE,
     "cgroup_version": _is_number,
-    "runtime_version": _is_text,
+    "runtime_version": str,
     "huge_pages": _is_number,
-    "lines": Each(_is_text, Each(_is_text, _is_number)),
-    "static_pods": [{"file!": _is_text, "name!": _is_text, "refers_to!": [_is_text], "unreadable": _is_text}],
+    "lines": _Each(str, _Each(str, _is_number)),
+    "static_pods": [{"file!": str, "name!": str, "refers_to!": [str], "unreadable": str}],
     "target": _ANSWER,
 }

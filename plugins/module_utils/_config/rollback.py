@@ -29,8 +29,8 @@ from .fields.field_row import DISRUPT, EFFECTS, SAFE
 from .plan import own_values, plan_node, plan_text, sources
 from .plan.costs import Costs
 from .plan.layers import Declared
-from .rules.problem import REFUSAL, WARNING, Problem
-from .values import annotation
+from .rules.problem import REFUSAL, WARNING, Problem, as_rows
+from .values import annotation, paths
 from .values.node_row import shown_nodes
 from .values.reference import same_place
 from .values.short_texts import minor_of
@@ -83,7 +83,7 @@ def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[
         "action": "assign",
         "effect": _effect(rows, doubts),
         "changes": rows,
-        "problems": [problem.row() for problem in problems],
+        "problems": as_rows(problems),
         "own": None,
     }
 
@@ -122,14 +122,13 @@ def _changes(
         # Each value of a drop-in replaced one of the node's own, recorded or not.
         unrecorded = Declared([runs or {}]).keys - record["own"].keys()
         record = {**record, "own": {**{path: [] for path in unrecorded}, **record["own"]}}
-        layer = compare.without_header(after or {})
+        layer = paths.without_header(after or {})
         return sources.dropin(sources.Given(before, minor, Declared([layer]), record)).changes
     if after is not None:
         # Between two sources, neither flags nor drop-ins of the node make a difference.
         return compare.changes(before if runs is None else runs, after, minor)
     own = own_values.undeclared(record, Declared(()), before, minor)
-    values = compare.normalise(before, minor)
-    unknown = [compare.Change(path, values[path], None, False) for path in own.unknown if path in values]
+    unknown = own.removals(compare.normalise(before, minor))
     found = [*compare.changes(before, overlay.put(before, own.known), minor), *unknown]
     return sorted(found, key=lambda change: change.path)
 

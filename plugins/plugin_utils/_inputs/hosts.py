@@ -13,8 +13,8 @@ from ansible.inventory.helpers import sort_groups
 from ansible.playbook.taggable import Taggable
 from ansible.vars.plugins import get_vars_from_inventory_sources, get_vars_from_path
 
+from ...module_utils._config import profiles
 from ...module_utils._config.plan.layers import OF_HOSTS, PROFILE
-from ...module_utils._config.profile import profiles
 from ...module_utils._config.values import document
 from .. import host_table
 from .inputs import MAIN, named

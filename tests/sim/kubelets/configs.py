@@ -14,7 +14,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields i
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.minors import api_versions, fields_of
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import fatal, types, validation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import EffectiveConfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, paths
 from tests.lab import kubeadm
 from tests.sim.kubelets.words import LOAD, VALIDATE
 
@@ -64,7 +64,7 @@ def shown(config: t.Mapping[str, t.Any], own: t.Mapping[str, t.Any], minor: int 
     `own`: the /configz of its local configuration, for the paths of its serving certificate.
     """
     known = max(minor, fields.OLDEST_MINOR)
-    result = compare.with_defaults({key: value for key, value in config.items() if key not in compare.HEADER}, known)
+    result = compare.with_defaults(paths.without_header(config), known)
     # Set before /configz is registered (cmd/kubelet/app/server.go).
     for path in ("tlsCertFile", "tlsPrivateKeyFile"):
         if not result.get(path) and not result.get("serverTLSBootstrap") and path in own:

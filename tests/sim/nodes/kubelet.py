@@ -26,7 +26,8 @@ from pathlib import Path
 
 import yaml
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.health import endpoint, flag
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import flag
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.health import endpoint
 from tests.sim.api.listener import Connection, Listener
 from tests.sim.kubelets import pages
 from tests.sim.nodes import kubelet_config

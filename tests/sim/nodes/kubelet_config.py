@@ -11,11 +11,11 @@ import typing as t
 from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
-    compare,
     fields,
     merged_dropins,
     shadow,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.fields import LAST_MINOR
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import (
     fatal,
     feature_gates,
@@ -23,9 +23,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
     validation,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL, EffectiveConfig
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.flags_table import LAST_MINOR
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.health import flag
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, paths
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import flag
 from tests.sim.kubelets.configs import written
 
 Config = dict[str, t.Any]
@@ -100,7 +99,7 @@ def deadly(config: Config, minor: int, root: Path) -> str:
 
 def shown(config: Config, minor: int) -> Config:
     """Return the /configz of a kubelet that runs this configuration."""
-    return written({key: value for key, value in config.items() if key not in compare.HEADER}, minor)
+    return written(paths.without_header(config), minor)
 
 
 def _load(root: Path, path: str) -> Config:

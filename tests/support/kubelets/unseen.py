@@ -23,10 +23,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules im
     start_rules,
     validation,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import flags_table
 
 OURS = "ansible_collections.livenodes.kubelet."
-CACHES = (fields.children, fields.nearest, gates.lookup)
+CACHES = (fields.children, fields.nearest, gates.lookup, gates.needs)
 
 
 def end_before(monkeypatch: pytest.MonkeyPatch, minor: int) -> None:
@@ -35,15 +34,14 @@ def end_before(monkeypatch: pytest.MonkeyPatch, minor: int) -> None:
         (fields.ALL, _field),
         (fields.FLAGS, _flag),
         (gates.GATES, _gate),
-        (flags_table.LAST_MINOR, lambda last, minor: last if last < minor - 1 else None),
+        (gates.NEEDS, _needs),
+        (fields.LAST_MINOR, lambda last, minor: last if last < minor - 1 else None),
         (managers.CPU_OPTIONS, _option),
         (managers.TOPOLOGY_OPTIONS, _option),
     ):
         _change(monkeypatch, t.cast("dict[t.Any, t.Any]", table), row_of, minor)
     for name, paths in [*gates.FIELDS_OF.items()]:
         monkeypatch.setitem(gates.FIELDS_OF, name, tuple(path for path in paths if path in fields.ALL))
-    for known in [one for one in gates.NEEDS if one >= minor]:
-        monkeypatch.delitem(gates.NEEDS, known)
     monkeypatch.setattr(fields, "MEANINGS", [one for one in fields.MEANINGS if one.since < minor])
     monkeypatch.setattr(problem, "LAST_READ", min(problem.LAST_READ, minor - 1))
     for holder, name in ((validation, "RULES"), (managers, "FATAL"), (start_rules, "FATAL")):
@@ -92,6 +90,15 @@ def _flag(row: Flag, minor: int) -> Flag | None:
 def _gate(history: str, minor: int) -> str | None:
     kept = [word for word in history.split() if not re.match(r"\d", word) or int(re.findall(r"\d+", word)[0]) < minor]
     return " ".join(kept) if any(word[0].isdigit() for word in kept) else None
+
+
+def _needs(history: str, minor: int) -> str | None:
+    kept: list[str] = []
+    for word in history.split():
+        if word.isdigit() and int(word) >= minor:
+            break
+        kept.append(word)
+    return " ".join(kept) or None
 
 
 def _option(row: managers.Option, minor: int) -> managers.Option:

@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, gates
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.binary_facts import BinaryFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import flags_table, upgrade
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import minor_of
 from tests.support.api.objects import HEADER
@@ -136,7 +136,7 @@ def _upgrade(minor: int, about: str, given: dict[str, t.Any]) -> frozenset[tuple
 
 
 def every_flag() -> list[str]:
-    return sorted({*fields.FLAGS, *flags_table.LAST_MINOR})
+    return sorted({*fields.FLAGS, *fields.LAST_MINOR})
 
 
 def named(found: Found) -> set[Case]:

@@ -10,7 +10,7 @@ import subprocess
 import typing as t
 from pathlib import Path
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import flag
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit, unitfile
 from tests.lab.files import KUBEADM_DROP_IN
 from tests.sim.nodes import unit_files, unit_words
@@ -32,7 +32,7 @@ KUBEADM_TEXT = f"# Note: This dropin only works with kubeadm and kubelet v1.11+\
 
 def config_of(words: t.Sequence[str]) -> str | None:
     """Return the config file that a command line names."""
-    return health.flag(words, "config")
+    return flag(words, "config")
 
 
 class Systemd:

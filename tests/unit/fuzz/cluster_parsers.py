@@ -26,7 +26,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.forecast import pod_forecast
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values, plan_text
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
@@ -46,14 +46,14 @@ from tests.unit.fuzz.samples import CONFIG, METRICS, POD, RECORD, REFUSAL, SOURC
 
 def live(data: bytes) -> object:
     found = kubelets.configz(sent(data), "n1")
-    config = complete_config.restore(found)
-    return document.variant(config), complete_config.machine_specific(found)
+    config = fields.restore(found)
+    return document.variant(config), fields.machine_specific(found)
 
 
 def planned(given: tuple[str, t.Any]) -> None:
     """Plan from a live configuration of any shape, and compare it with a declared one."""
     delivery, value = given
-    live_config = complete_config.restore(document.accept(value, "x"))
+    live_config = fields.restore(document.accept(value, "x"))
     row = {"variant": "v", "kubelet_version": "v1.33.1", "delivery": "none", "source": None, "status": None}
     table = {"variants": {"v": live_config}, "nodes": {"n1": row}}
     plan = make_plan(

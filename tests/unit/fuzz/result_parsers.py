@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import gate
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import drift, soak
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts, profiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing, drift_cause
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.plan import Request, make_plan
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles, verdicts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile.profiles import PROFILES
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profiles import PROFILES
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.document import DocumentError
@@ -36,7 +35,7 @@ from tests.unit.fuzz.parser import Parser
 from tests.unit.fuzz.samples import CONFIG
 
 FILE, DROPIN = "/var/lib/kubelet/config.yaml", "/d/10.conf"
-LIVE = complete_config.restore(CONFIG)
+LIVE = fields.restore(CONFIG)
 BEFORE = result(
     "v1.28.7",
     "--max-pods=61",
@@ -96,12 +95,12 @@ INPUTS = sorted(name for name in KNOWN if KNOWN[name]["type"] != "dict")
 def explaining(facts: t.Any) -> None:
     """Use the facts of a host for a drift, a plan and a verdict."""
     seen = host_facts.read(facts)
-    node = drift_facts.Inspected(seen)
+    node = differing.Inspected(seen)
     node.causes({"maxPods": 4, 'evictionHard["memory.available"]': None}, {"maxPods": 80}, 33)
     node.overrides("maxPods", CONFIG, 33)
     drift._host(facts, seen, True)
-    with contextlib.suppress(own_file.OwnFileError):
-        own_file.of_facts(seen, LIVE)
+    with contextlib.suppress(own_values.OwnFileError):
+        own_values.files_of(seen, LIVE)
     row = {"variant": "v", "kubelet_version": "v1.33.1", "delivery": "none", "source": None, "status": None}
     for delivery in ("checkpoint", "dropin"):
         table = {"variants": {"v": LIVE}, "nodes": {"n1": row}}
@@ -114,9 +113,9 @@ def complying(given: tuple[t.Any, t.Any]) -> None:
     """Judge a live configuration and the facts of its host by all profiles."""
     live, host = given
     seen = host_facts.read(host)
-    facts = verdicts.Facts(33, document.accept(live, "x"), "", seen)
+    facts = profiles.Facts(33, document.accept(live, "x"), "", seen)
     if not seen.fault:
-        comply.lines({"n1": {"rows": verdicts.of_node(facts, list(PROFILES), {}, datetime.date(2026, 11, 27))}})
+        comply.lines({"n1": {"rows": profiles.of_node(facts, list(PROFILES), {}, datetime.date(2026, 11, 27))}})
 
 
 def upgrading(facts: t.Any) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import profiles
 from tests.sim.played import PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support.api import objects

@@ -14,7 +14,7 @@ import time
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.fields import complete_config as pure_configz
+from ..._config.fields import fields
 from ..._config.minors import fields_of
 from ..._config.values import document, node_row
 from ..._config.values.forms import LATER, SourceForm
@@ -150,7 +150,7 @@ class _Revert:
         """Return whether the live configuration is not the one from before the rollout."""
         if self.variant is None:
             return False
-        return document.variant(pure_configz.restore(live, fields_of(self.minor))) != self.variant
+        return document.variant(fields.restore(live, fields_of(self.minor))) != self.variant
 
     def late(self, seconds: float, silent_for: float | None) -> str:
         """Return the message for a node that was not reverted in time. `silent_for` is the age of its heartbeat."""

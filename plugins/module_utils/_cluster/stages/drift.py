@@ -12,15 +12,13 @@ import typing as t
 
 from ..._config import delivery, host_facts
 from ..._config.drift import drift_rows
-from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN
-from ..._config.drift.drift_facts import NodeFacts, with_dropin
+from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN, NodeFacts, with_dropin
 from ..._config.drift.drift_rows import Configs, Finder
-from ..._config.fields import compare, overlay, shadow
-from ..._config.fields import complete_config as pure_configz
+from ..._config.fields import compare, fields, overlay, shadow
 from ..._config.forecast import allocatable
 from ..._config.host_facts import HostFacts
 from ..._config.minors import fields_of
-from ..._config.plan import layers, own_file, own_values
+from ..._config.plan import layers, own_values
 from ..._config.plan.layers import Layers
 from ..._config.values import document
 from ..api.errors import ClusterError
@@ -104,7 +102,7 @@ def live_configs(
         if outcome.error:
             unread[outcome.item] = outcome.error.message
         elif outcome.value is not None:
-            known[outcome.item] = pure_configz.restore(outcome.value, fields_of(found[outcome.item].minor))
+            known[outcome.item] = fields.restore(outcome.value, fields_of(found[outcome.item].minor))
     return known, unread
 
 
@@ -151,7 +149,7 @@ def reported(found: t.Mapping[str, nodes.Node]) -> dict[str, t.Any]:
     return {name: node.follower.facts for name, node in found.items() if node.follower is not None}
 
 
-def _files(node: nodes.Node, facts: HostFacts, live: dict[str, t.Any] | None) -> own_file.Files | None:
+def _files(node: nodes.Node, facts: HostFacts, live: dict[str, t.Any] | None) -> own_values.Files | None:
     """Return the own file of a node whose checkpoint is built on it, or whose drop-in is laid over it; None for other
     nodes and if it is not known.
     """
@@ -159,8 +157,8 @@ def _files(node: nodes.Node, facts: HostFacts, live: dict[str, t.Any] | None) ->
     if not way.needs_file(node.minor) or not node.source or live is None:
         return None
     try:
-        return own_file.of_facts(facts, live)
-    except own_file.OwnFileError:
+        return own_values.files_of(facts, live)
+    except own_values.OwnFileError:
         return None
 
 

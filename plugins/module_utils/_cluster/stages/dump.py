@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..._config.fields import complete_config as pure_configz
+from ..._config.fields import fields
 from ..._config.forecast import allocatable
 from ..._config.minors import fields_of
 from ..._config.rules import start_rules
@@ -65,11 +65,11 @@ def _table(
 
 def _live(table: dict[str, t.Any], node: nodes.Node, live: dict[str, t.Any]) -> dict[str, t.Any]:
     """Add a live configuration to the variants, and return what a row has of it."""
-    config = pure_configz.restore(live, fields_of(node.minor))
+    config = fields.restore(live, fields_of(node.minor))
     return {
         "variant": _variant(table, config),
-        "machine_specific": pure_configz.machine_specific(config),
-        "restored": pure_configz.restored(live, fields_of(node.minor)),
+        "machine_specific": fields.machine_specific(config),
+        "restored": fields.restored(live, fields_of(node.minor)),
     }
 
 

@@ -12,8 +12,8 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config import host_facts
-from ..._config.drift import differing, drift_facts
-from ..._config.fields import compare, complete_config, fields, overlay
+from ..._config.drift import differing
+from ..._config.fields import compare, fields, overlay
 from ..._config.minors import fields_of
 from ..._config.plan.layers import Declared
 from ..._config.rules import checks, start_rules
@@ -210,7 +210,7 @@ class Watch:
         facts = self._hosts.get(name)
         if facts is None or wanted is None or not diagnose.exists(path, node.minor):
             return False
-        return not drift_facts.Inspected(host_facts.read(facts)).overrides(path, config, node.minor)
+        return not differing.Inspected(host_facts.read(facts)).overrides(path, config, node.minor)
 
     def _problems(self, name: str) -> list[t.Any]:
         expected, minor = self.expected[name], self.nodes[name].minor
@@ -320,7 +320,7 @@ class Expected:
         alike = (json.dumps(live, sort_keys=True), minor, delivery)
         if alike not in self._known:
             compare = differing.between if deliveries.of(delivery).whole else differing.of_dropin
-            self._known[alike] = compare(self.config or {}, complete_config.restore(live, fields_of(minor)), minor)
+            self._known[alike] = compare(self.config or {}, fields.restore(live, fields_of(minor)), minor)
         return self._known[alike]
 
     def undeclared(self, ran: Ran, live: dict[str, t.Any], minor: int) -> list[_Change]:
@@ -328,7 +328,7 @@ class Expected:
         alike = ("undeclared", json.dumps(live, sort_keys=True), minor, ran.variant, *ran.declared)
         if alike not in self._known:
             declared = Declared([self.config or {}])
-            now = complete_config.restore(live)
+            now = fields.restore(live)
             self._known[alike] = differing.undeclared(ran.config, now, declared, set(ran.declared), minor)
         return self._known[alike]
 
@@ -352,7 +352,7 @@ def read_before(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.
     for outcome in parallel.each(list(known), lambda name: kubelets.configz(session, name), session.concurrency):
         if outcome.value is None:
             continue
-        config = complete_config.restore(outcome.value)
+        config = fields.restore(outcome.value)
         variant = document.variant(config)
         table["variants"].setdefault(variant, config)
         own = (known[outcome.item].own or {}).get("own") or {}
@@ -392,7 +392,7 @@ def _undeclared_changes(
         # Most nodes: reading what was found on the host takes longer than all else here.
         return []
     now = {path: after for path, _was, after in found}
-    causes = drift_facts.Inspected(host_facts.read(facts)).causes(now, expected.config or {}, node.minor)
+    causes = differing.Inspected(host_facts.read(facts)).causes(now, expected.config or {}, node.minor)
     return [
         {"path": path, "before": compare.mask(path, was), "live": compare.mask(path, after), "cause": causes[path]}
         for path, was, after in found

@@ -5,17 +5,24 @@
 
 A field that a configuration does not set has the default of the kubelet's minor. Where that default is not known, the
 field is not compared: the kubelet completes a configuration of few fields, and this is not a difference.
+
+And what of the node itself explains a value that its kubelet runs: its own file, other drop-ins, a flag, a default. A
+switch changes what is declared and nothing else. The node's own file may have changed since the kubelet's last start,
+and the restart of the switch then takes that up, too.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from typing import Any, Collection, Iterator, Mapping
+from typing import Any, Collection, Iterator, Mapping, Tuple
 
-from ..fields import compare, complete_config, fields, merged_dropins, overlay
+from ..delivery import LINK
+from ..fields import compare, fields, merged_dropins, overlay, shadow
+from ..host_facts import HostFacts
 from ..plan.layers import Declared
 from ..values import paths
+from ..values.short_texts import flag
 
 _UP = re.compile(r"^(?:\.\./)+")
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
@@ -27,7 +34,10 @@ def between(wanted: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> l
     `wanted` may set few fields; `live` is complete. `minor` is that of the kubelet (20 for 1.20).
     """
     read = {ASSIGNED: compare.normalise(wanted, minor), LIVE: compare.normalise(live, minor)}
-    return [(path, values[ASSIGNED], values[LIVE]) for path, values in differing(read, set(), minor)]
+    found = []
+    for path, values in differing(read, set(), minor):
+        found.append((path, values[ASSIGNED], values[LIVE]))
+    return found
 
 
 def of_dropin(declared: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
@@ -36,11 +46,11 @@ def of_dropin(declared: Mapping[str, Any], live: Mapping[str, Any], minor: int) 
     A kubelet that runs what a drop-in declares would run the same if it was laid over that once more.
     """
     again = merged_dropins.merge(live, [declared])
-    return [
-        (change.path, change.after, change.before)
-        for change in compare.changes(live, again, minor, True)
-        if change.known or change.after is not None
-    ]
+    found = []
+    for change in compare.changes(live, again, minor, True):
+        if change.known or change.after is not None:
+            found.append((change.path, change.after, change.before))
+    return found
 
 
 def undeclared(
@@ -51,11 +61,11 @@ def undeclared(
     ``former`` are the paths that an earlier source declared: they revert.
     """
     names = {*former, *declared.keys}
-    return [
-        (change.path, change.before, change.after)
-        for change in compare.changes(before, live, minor, True)
-        if not overlay.overlaps(change.path, names)
-    ]
+    found = []
+    for change in compare.changes(before, live, minor, True):
+        if not overlay.overlaps(change.path, names):
+            found.append((change.path, change.before, change.after))
+    return found
 
 
 def differing(
@@ -91,7 +101,7 @@ def _is_absence_known(
         return False
     if stage == LIVE:
         return True
-    if complete_config.is_created(path, read.get(LIVE, {}).get(path)):
+    if fields.is_created(path, read.get(LIVE, {}).get(path)):
         return False
     return compare.is_known(path, read[stage], given, minor)
 
@@ -104,7 +114,7 @@ def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str,
     field = fields.owner(path)
     if field is None or not field.secret:
         return values
-    return {stage: value for stage, value in values.items() if stage != DISK}
+    return paths.without(values, (DISK,))
 
 
 def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -115,8 +125,10 @@ def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
     field, live = fields.owner(path), values.get(LIVE)
     if field is None or not field.path_ref or not isinstance(live, str) or not live.startswith("/"):
         return values
-    relative = [stage for stage, value in values.items() if _is_end_of(live, value)]
-    return {**values, **dict.fromkeys(relative, live)}
+    found = {}
+    for stage, value in values.items():
+        found[stage] = live if _is_end_of(live, value) else value
+    return found
 
 
 def _is_end_of(file: str, value: Any) -> bool:
@@ -124,3 +136,90 @@ def _is_end_of(file: str, value: Any) -> bool:
         return False
     # The kubelet joins both with Go's filepath.Join, which resolves dots.
     return file.endswith(f"/{_UP.sub('', posixpath.normpath(value))}")
+
+
+Config = Mapping[str, Any]
+File = Tuple[str, Any]
+
+
+class Inspected:
+    """What the inspection of a node found of it, just before its kubelet was restarted."""
+
+    def __init__(self, facts: HostFacts) -> None:
+        self._flags = facts.flags
+        contents = dict(facts.own or {})
+        self._file = facts.local_config
+        self._base: Config | None = None
+        if contents:
+            self._base = contents.pop(self._file, {})
+        folder = posixpath.dirname(next(iter(contents), ""))
+        earlier, later = merged_dropins.around(contents, facts.link or posixpath.join(folder, LINK))
+        self._earlier, self._later = list(earlier.items()), list(later.items())
+        self._contents = [*earlier.values(), *later.values()]
+        # Also an empty folder counts.
+        self._has_folder = bool(self._contents) or bool(flag(facts.command, "config-dir"))
+
+    @property
+    def known(self) -> bool:
+        """Whether the node's own file and its drop-ins are known."""
+        return self._base is not None and None not in self._contents
+
+    def overrides(self, path: str, source: Config, minor: int) -> bool:
+        """Return whether something of the node wins over the value that a whole configuration has at a path."""
+        return (
+            shadow.shadow_of(path, self._flags) is not None
+            or any(content is None or sets(content, path) for content in self._contents)
+            or (self._has_folder and paths.top(path) in merged_dropins.forgotten(source, minor))
+            or shadow.computed(path, source, minor)
+        )
+
+    def causes(self, changed: Mapping[str, Any], declared: Config, minor: int) -> dict[str, str]:
+        """Return what explains each of the values that a kubelet with a drop-in runs, empty where nothing does.
+
+        ``changed`` has the live values by path, None for absent; ``declared`` is our drop-in.
+        """
+        if not changed or not self.known:
+            return dict.fromkeys(changed, "what the node itself sets is not known")
+        own = dict(self._base or {})
+        layers: list[Any] = list(self._contents)
+        layers.insert(len(self._earlier), declared)
+        config = merged_dropins.effective(own, layers, minor)
+        values = compare.normalise(config, minor, True, True)
+        given = set(map(paths.top, values))
+        found = {}
+        for path, live in sorted(changed.items()):
+            found[path] = self._cause(path, live, values, given, config, minor)
+        return found
+
+    def _cause(
+        self, path: str, live: Any, values: Mapping[str, Any], given: set[str], config: Config, minor: int
+    ) -> str:
+        use = shadow.shadow_of(path, self._flags)
+        if use is not None:
+            return f"the flag {use['flag']} sets it"
+        file = self._last_with(path)
+        field = fields.owner(path)
+        if file and field is not None and field.secret:
+            return f"{file} has a secret there"
+        if compare.same(values.get(path), live):
+            if file:
+                return f"{file} changed"
+            return f"{self._file or 'the node itself'} leaves it to the kubelet's default"
+        if shadow.computed(path, config, minor) or (path not in values and fields.is_of_machine(path)):
+            return "the kubelet sets it itself"
+        if path not in values and not compare.is_known(path, values, given, minor, True):
+            return "the kubelet's default there is not known"
+        return ""
+
+    def _last_with(self, path: str) -> str:
+        """Return the last file that sets a path, empty if there is none."""
+        last = ""
+        for name, content in ((self._file, self._base), *self._earlier, *self._later):
+            if content is not None and sets(content, path):
+                last = name
+        return last
+
+
+def sets(config: Config, path: str) -> bool:
+    """Return whether a file sets a path, or what contains it, or what it contains; also if it sets null."""
+    return overlay.overlaps(path, Declared([config]).keys)

@@ -9,15 +9,17 @@ reported, because it overrides the others: a rollout does not help against a fla
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, NamedTuple, Sequence
+import dataclasses
+from typing import Any, Collection, Iterator, Mapping, NamedTuple, Sequence
 
 from .. import delivery, host_facts
 from ..fields import compare, fields, shadow
 from ..forecast import pod_forecast
+from ..host_facts import HostFacts
 from ..values import paths
-from ..values.reference import describe
+from ..values.reference import describe, same_place
 from . import differing
-from .drift_facts import NodeFacts, sets
+from .differing import sets
 
 _OF_HOST = FLAG, DROP_IN, EDITED, NOT_RESTARTED = ("flag", "drop-in", "edited file", "not restarted")
 _OF_VERSION = RENDERING, VERSION = ("configz rendering", "other kubelet version")
@@ -28,8 +30,108 @@ _OTHERS = KUBEADM, UNKNOWN = ("kubeadm", "unknown")
 CAUSES = (*_OF_HOST, *_OF_VERSION, *_OF_SOURCE, *_OF_ASSIGNMENT, *_OF_VALUE, *_OTHERS)
 
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = differing.STAGES
+_Reference = Mapping[str, str]
 SOURCE = "(config source)"
 """The path of a row about the node as a whole; its columns hold the references."""
+
+
+def with_dropin(found: HostFacts) -> HostFacts:
+    """Return facts whose file is our drop-in, empty if the kubelet does not read it.
+
+    The other drop-ins are those that the kubelet merges after it.
+    """
+    ours = ""
+    later: dict[str, Any] = {}
+    for name, content in found.dropins.items():
+        if not ours and name.endswith(f"/{delivery.LINK}"):
+            ours, later = name, {}
+        else:
+            later[name] = content
+    content = found.dropins.get(ours)
+    return dataclasses.replace(found, file=ours, content=content, reference=None, damage="", dropins=later)
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeFacts:
+    """The facts about a node other than its configurations. A reported reference has five fields."""
+
+    minor: int
+    checkpoint: bool = False
+    """Delivered as a checkpoint by this collection, not by Node.spec.configSource."""
+    dropin: bool = False
+    """Delivered as a drop-in: the sources hold what is declared, and the kubelet lays it over the node's own file."""
+    source: _Reference | None = None
+    seeded: bool = False
+    """The machine came with the source, from a seed."""
+    assigned: _Reference | None = None
+    active: _Reference | None = None
+    error: str = ""
+    unsynced: bool = False
+    """The error is about taking the source up: the kubelet has not refused it."""
+    meaning: str = ""
+    """What the error means, as the end of a sentence; empty if that is unknown."""
+    pushed: _Reference | None = None
+    """The ConfigMap of the source, as the API has it now."""
+    ours: bool = True
+    """This collection created the ConfigMap."""
+    edited: bool = False
+    """The hash in the ConfigMap's name does not match its content."""
+    recorded: str = ""
+    """The name of the ConfigMap that this collection assigned last, empty if that is not recorded."""
+    resized: str = ""
+    """What of the machine changed since this collection assigned the source, in words; empty if nothing did."""
+    fault: str = ""
+    """Why the ConfigMap is unusable: it was deleted or contains no configuration."""
+    host: HostFacts | None = None
+    host_missing: str = ""
+    """Why the node itself was not checked."""
+    flags: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The flags that the inventory declares, by path. The flags found on the node take precedence."""
+
+    @property
+    def found(self) -> HostFacts:
+        """The facts from the node itself, empty ones if it was not checked."""
+        return self.host or HostFacts()
+
+    @property
+    def flags_in_force(self) -> Collection[str]:
+        """The paths that flags hide: by the node itself, or by the inventory if the node was not checked."""
+        if self.host is None:
+            return self.flags
+        return self.host.flags
+
+    @property
+    def foreign(self) -> bool:
+        """Whether another user assigned the source: this collection did not create it, or assigned another one."""
+        assigned = (self.source or {}).get("name")
+        return bool(assigned and (not self.ours or self.recorded not in ("", assigned)))
+
+    @property
+    def stale(self) -> bool:
+        """Whether the ConfigMap has changed since the node read it."""
+        if not (self.pushed and self.assigned and same_place(self.pushed, self.assigned)):
+            return False
+        return dict(self.pushed) != dict(self.assigned)
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether the ConfigMap has another revision, with the content that its name names: it was created again, or
+        its labels changed. A node with a copy has nothing to take up.
+        """
+        has_copy = self.checkpoint or self.dropin
+        return self.stale and has_copy and self.ours and not self.edited
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the kubelet has neither activated nor refused the source that it must run."""
+        return not self.error and (not same_place(self.source, self.assigned) or self.assigned != self.active)
+
+    @property
+    def strayed(self) -> bool:
+        """Whether the kubelet of a node with a checkpoint reads another file, or does not read our drop-in."""
+        if self.dropin:
+            return bool(self.active and self.host and not self.host.file)
+        return bool(self.checkpoint and self.active and self.found.file and not self.found.reference)
 
 
 class Cause(NamedTuple):
@@ -43,9 +145,10 @@ class Cause(NamedTuple):
 def of_field(path: str, values: Mapping[str, Any], facts: NodeFacts) -> Cause:
     """Return why the known `values` of a path, by stage, differ. At least two of them must differ."""
     known = [stage for stage in STAGES if stage in values]
-    broken = {
-        later: earlier for earlier, later in zip(known, known[1:]) if not compare.same(values[earlier], values[later])
-    }
+    broken = {}
+    for earlier, later in zip(known, known[1:]):
+        if not compare.same(values[earlier], values[later]):
+            broken[later] = earlier
     return next(filter(None, _causes(path, broken, facts)))
 
 
@@ -177,12 +280,11 @@ def _fell_back(facts: NodeFacts) -> Cause | None:
     if not (facts.error and facts.source):
         return None
     reported = f"`{facts.error}`{facts.meaning}"
+    source, active = describe(facts.source), describe(facts.active)
     if facts.unsynced:
-        message = (
-            f"the node cannot take up {describe(facts.source)} and still runs {describe(facts.active)}: {reported}"
-        )
+        message = f"the node cannot take up {source} and still runs {active}: {reported}"
         return Cause(FELL_BACK, message, "Run the rollout, which assigns it again and names what prevents it.")
-    message = f"the node refused {describe(facts.source)} and runs {describe(facts.active)}: {reported}"
+    message = f"the node refused {source} and runs {active}: {reported}"
     return Cause(FELL_BACK, message, "Correct the refused value, then run the rollout again.")
 
 
@@ -201,16 +303,14 @@ def _not_restarted(facts: NodeFacts) -> Cause:
 
 
 def _changed(facts: NodeFacts) -> Cause | None:
+    source, remedy = describe(facts.source), "Add the wanted values to kubelet_config and run the rollout"
     if facts.edited:
-        return Cause(
-            CHANGED,
-            f"the ConfigMap {describe(facts.source)} was edited: the hash in its name does not match its content",
-            "Add the wanted values to kubelet_config and run the rollout, which pushes a new ConfigMap; "
-            "keep kubelet_config_immutable on.",
-        )
+        message = f"the ConfigMap {source} was edited: the hash in its name does not match its content"
+        remedy += ", which pushes a new ConfigMap; keep kubelet_config_immutable on."
+        return Cause(CHANGED, message, remedy)
     if facts.stale:
-        remedy = "Add the wanted values to kubelet_config and run the rollout; keep kubelet_config_immutable on."
-        return Cause(CHANGED, f"the ConfigMap {describe(facts.source)} has changed since the node read it", remedy)
+        message = f"the ConfigMap {source} has changed since the node read it"
+        return Cause(CHANGED, message, f"{remedy}; keep kubelet_config_immutable on.")
     return None
 
 
@@ -294,9 +394,7 @@ def _not_assigned(facts: NodeFacts) -> Cause:
         what = f"the assigned {describe(facts.source)} does not have what kubelet_config declares"
         return Cause(NOT_ROLLED_OUT, what, "Run the rollout.")
     if facts.recorded:
-        return Cause(
-            NOT_ROLLED_OUT,
-            f"a rollout assigned the ConfigMap {facts.recorded} to the node, and another user has removed that source",
-            "Find out who removed it; the rollout assigns the declared configuration.",
-        )
+        what = f"a rollout assigned the ConfigMap {facts.recorded} to the node, and another user has removed that"
+        remedy = "Find out who removed it; the rollout assigns the declared configuration."
+        return Cause(NOT_ROLLED_OUT, f"{what} source", remedy)
     return Cause(NOT_ROLLED_OUT, "the node runs its local config: no source is assigned to it", "Run the rollout.")

@@ -19,7 +19,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from .. import delivery
 from ..fields import compare, fields, merged_dropins, overlay
-from ..plan import own_file, own_values
+from ..plan import own_values
 from ..plan.layers import Declared
 from ..plan.own_values import NO_RECORD, Record
 from ..plan.plan_text import shown_value
@@ -27,8 +27,7 @@ from ..values import paths
 from ..values.node_row import counted, shown_nodes
 from ..values.reference import describe
 from . import differing, drift_cause
-from .drift_cause import ASSIGNED, CAUSES, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause
-from .drift_facts import NodeFacts
+from .drift_cause import ASSIGNED, CAUSES, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause, NodeFacts
 
 Config = Mapping[str, Any]
 Row = Dict[str, Any]
@@ -45,7 +44,7 @@ class Configs:
     live: Config | None = None
     kubeadm: Mapping[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
     """The paths at which kubeadm's configuration is out of sync: its value and the group's declared value."""
-    files: own_file.Files | None = None
+    files: own_values.Files | None = None
     """The node's own file and the one that the kubelet reads, if its checkpoint is built on its own file."""
     own: Record = dataclasses.field(default_factory=lambda: NO_RECORD)
     """The node's own values of the fields that sources replaced."""
@@ -64,24 +63,28 @@ class Finder:
         A row holds path, the stages, kubeadm, cause, message and remedy. Secrets are masked, absent values are None.
         Each difference has one row. Raises OverlayError when the layers cannot be merged.
         """
-        found = []
+        found: dict[str, Row] = {}
         for path, values in self._differing(configs.layers, _stages(configs, facts), facts):
             cause = drift_cause.of_field(path, values, facts)
             if DECLARED in values or not _of_the_node(path, values, configs, facts, cause.cause):
-                found.append(_row(path, values, configs, cause))
-        found += _others(self._undeclared(configs, facts), found)
-        found += _others(self._own_file(configs, facts), found)
-        causes = {row["cause"] for row in found}
-        node = [_node_row(cause, facts) for cause in drift_cause.of_node(facts) if cause.cause not in causes]
-        found += _others(_kubeadm_rows(configs), found)
-        return [*node, *sorted(found, key=_by_path)]
+                found[path] = _row(path, values, configs, cause)
+        for row in (*self._undeclared(configs, facts), *self._own_file(configs, facts)):
+            found.setdefault(row["path"], row)
+        causes = {row["cause"] for row in found.values()}
+        for row in _kubeadm_rows(configs):
+            found.setdefault(row["path"], row)
+        node = []
+        for cause in drift_cause.of_node(facts):
+            if cause.cause not in causes:
+                node.append(_node_row(cause, facts))
+        return [*node, *sorted(found.values(), key=_by_path)]
 
     def _undeclared(self, configs: Configs, facts: NodeFacts) -> Iterator[Row]:
         """Yield a row for each value that a former source declared, no layer declares, and the node still runs."""
         if configs.live is None or not configs.own["own"]:
             return
         found = own_values.undeclared(configs.own, Declared(configs.layers), configs.live, facts.minor, facts.dropin)
-        read = {stage: self._read(config, facts) for stage, config in _stages(configs, facts).items()}
+        read = self._read_all(_stages(configs, facts), facts)
         for path in sorted([*found.known, *found.unknown]):
             own, text = found.known.get(path), None
             # The kubelet's default is live where the source leaves the field to it, as the node's own file does.
@@ -113,11 +116,11 @@ class Finder:
             yield _row(change.path, values, configs, drift_cause.of_own_file(now, facts.dropin))
 
     def _of_own_file(
-        self, files: own_file.Files, live: Config, declared: Declared, facts: NodeFacts
+        self, files: own_values.Files, live: Config, declared: Declared, facts: NodeFacts
     ) -> list[compare.Change]:
         if not facts.dropin:
-            return own_file.later(files, declared, facts.minor)
-        return own_file.pending(files, facts.found.content or {}, declared, live, facts.minor)
+            return own_values.later(files, declared, facts.minor)
+        return own_values.pending(files, facts.found.content or {}, declared, live, facts.minor)
 
     def rendering(self, configs: Configs, facts: NodeFacts) -> list[Row]:
         """Return the declared values that the live configuration shows in another form with the same meaning."""
@@ -148,21 +151,18 @@ class Finder:
             all_stages = dict(stages)
             if base is not None and layers:
                 all_stages = {DECLARED: _declared(declared, base, facts), **stages}
-            read = {stage: self._read(config, facts) for stage, config in _as_run(all_stages, facts).items()}
+            read = self._read_all(_as_run(all_stages, facts), facts)
             self._found[known] = list(differing.differing(read, declared.paths(facts.dropin), facts.minor))
         return self._found[known]
+
+    def _read_all(self, stages: Mapping[str, Config], facts: NodeFacts) -> dict[str, dict[str, Any]]:
+        return {stage: self._read(config, facts) for stage, config in stages.items()}
 
     def _read(self, config: Config, facts: NodeFacts) -> dict[str, Any]:
         known = (json.dumps(config, sort_keys=True), facts.minor, facts.dropin)
         if known not in self._values:
             self._values[known] = compare.normalise(config, facts.minor, runs=facts.dropin)
         return self._values[known]
-
-
-def _others(rows: Iterator[Row], found: Sequence[Row]) -> list[Row]:
-    """Return the rows of paths that have no row yet."""
-    reported = {row["path"] for row in found}
-    return [row for row in rows if row["path"] not in reported]
 
 
 def _declared(declared: Declared, base: Config, facts: NodeFacts) -> Config:
@@ -216,7 +216,7 @@ def _its_own(path: str, values: Mapping[str, Any]) -> bool:
 
     Source: cmd/kubelet/app/server.go InitializeTLS.
     """
-    configured = [stage for stage, value in values.items() if stage != LIVE and value is not None]
+    configured = paths.present(values).keys() - {LIVE}
     return fields.is_of_machine(path) and not configured
 
 
@@ -239,13 +239,11 @@ def _kubeadm_rows(configs: Configs) -> Iterator[Row]:
 
 
 def _row(path: str, values: Mapping[str, Any], configs: Configs, cause: Cause) -> Row:
-    shown = {stage: compare.mask(path, values.get(stage)) for stage in STAGES}
-    return {
-        "path": path,
-        **shown,
-        "kubeadm": compare.mask(path, configs.kubeadm.get(path, (None, None))[0]),
-        **cause._asdict(),
-    }
+    row: Row = {"path": path}
+    for stage in STAGES:
+        row[stage] = compare.mask(path, values.get(stage))
+    row["kubeadm"] = compare.mask(path, configs.kubeadm.get(path, (None, None))[0])
+    return {**row, **cause._asdict()}
 
 
 def _node_row(cause: Cause, facts: NodeFacts) -> Row:
@@ -261,14 +259,19 @@ def _node_row(cause: Cause, facts: NodeFacts) -> Row:
 def summary(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the counts of nodes, drifted nodes and differences by cause, and the nodes that could not be checked."""
     causes: Counter[str] = Counter()
-    for node in nodes.values():
-        causes.update(row["cause"] for row in node["drift"])
+    drifted, unchecked = 0, []
+    for name, node in nodes.items():
+        drifted += bool(node["drift"])
+        if _why_unchecked(node):
+            unchecked.append(name)
+        for row in node["drift"]:
+            causes[row["cause"]] += 1
     return {
         "nodes": len(nodes),
-        "drifted": sum(bool(node["drift"]) for node in nodes.values()),
+        "drifted": drifted,
         "differences": sum(causes.values()),
-        "causes": {cause: causes[cause] for cause in CAUSES if causes[cause]},
-        "not_looked_at": sorted(name for name, node in nodes.items() if _why_unchecked(node)),
+        "causes": paths.only(causes, CAUSES),
+        "not_looked_at": sorted(unchecked),
     }
 
 
@@ -284,7 +287,9 @@ def lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
         title = f"{shown_nodes(names)}:"
         if _why_unchecked(node):
             title += f" {_why_unchecked(node)}"
-        text += [title, *(f"  {_line(row)}" for row in node["drift"])]
+        text.append(title)
+        for row in node["drift"]:
+            text.append(f"  {_line(row)}")
     counts = summary(nodes)
     causes = ", ".join(f"{cause} {count}" for cause, count in counts["causes"].items())
     total = f"drift: {counted(counts['nodes'], 'node')}, {counts['drifted']} drifted, "

@@ -105,9 +105,10 @@ def asked_of(config: Any) -> list[str]:
     if not isinstance(config, Mapping):
         return []
     given = config.get(GATES)
-    names = {name for name in _fields(config, ()) if name not in ("kind", "apiVersion", GATES)}
-    if isinstance(given, Mapping):
-        names.update(f"{GATES}.{name}" for name, value in given.items() if isinstance(value, bool))
+    names = {*_fields(config, ())}.difference((*paths.HEADER, GATES))
+    for name, value in given.items() if isinstance(given, Mapping) else ():
+        if isinstance(value, bool):
+            names.add(f"{GATES}.{name}")
     return sorted(names)
 
 

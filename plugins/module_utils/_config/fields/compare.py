@@ -17,7 +17,6 @@ from . import fields, gates
 from .field_row import Field
 from .shadow import HIDDEN
 
-HEADER = ("kind", "apiVersion")
 FLUSH_TEXT = 28
 """The first minor that takes a text where others take nanoseconds only (component-base/logs/api/v1/types.go)."""
 
@@ -51,17 +50,12 @@ def normalise(
     With ``runs``, it is what a kubelet with drop-ins runs. Defaults were merged into evictionHard before the drop-ins
     were laid over it, and a drop-in may have removed some of them.
     """
-    config = without_header(config)
+    config = paths.without_header(config)
     if complete or (complete is None and _complete(minor)):
         config = with_defaults(config, minor)
     if not runs:
         config = with_thresholds(config, minor)
     return dict(_leaves(config, (), minor))
-
-
-def without_header(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration without kind and apiVersion."""
-    return {key: value for key, value in config.items() if key not in HEADER}
 
 
 def changed_keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
@@ -194,8 +188,7 @@ def _fill(config: dict[str, Any], field: Field, default: Any, minor: int) -> Non
         inside = inside[parent]
         if not isinstance(inside, dict):
             return
-    value = inside.get(name)
-    if value is None or (field.unset_at(minor) == "zero" and is_zero(value, field)):
+    if is_unset(inside.get(name), field, minor):
         inside[name] = copy.deepcopy(default)
 
 
@@ -217,6 +210,11 @@ def is_zero(value: Any, field: Field) -> bool:
     if isinstance(value, str):
         return bool(canonical(value, field, FLUSH_TEXT) == _ZEROS.get(field.type, ""))
     return value is None or (isinstance(value, (bool, int, float, list, dict)) and not value)
+
+
+def is_unset(value: Any, field: Field, minor: int) -> bool:
+    """Return whether a kubelet of a minor takes a value of the field for absent, such as the 0s that kubeadm writes."""
+    return value is None or (field.unset_at(minor) == "zero" and is_zero(value, field))
 
 
 def moment(text: str) -> str:
@@ -296,7 +294,7 @@ def _is_empty_beside_keys(path: str, side: Mapping[str, Any], other: Mapping[str
 
 def has_keys(path: str, values: Mapping[str, Any]) -> bool:
     """Return whether normalised values have some below a path."""
-    return any(name.startswith((f"{path}.", f"{path}[")) for name in values)
+    return any(path in paths.above(name) for name in values)
 
 
 def _key_removed(path: str, present: set[str]) -> bool:

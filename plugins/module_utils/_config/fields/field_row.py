@@ -90,10 +90,6 @@ class Flag:
     """A kubelet command line flag that sets a field of the configuration."""
 
     field: str
-    takes_value: bool
-    """False for a boolean flag, whose value can only follow ``=``."""
-    merge: str
-    """replace, replace_list, replace_map: the flag hides the whole field; merge_keys: only the keys it names."""
     since: int | None = None
     """First minor in which it sets the field; before, it is unknown or a flag of its own. None: 1.20 or earlier."""
     until: int | None = None

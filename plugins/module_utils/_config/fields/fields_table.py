@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .field_row import Field, Flag, Meaning
+from .field_row import Field, Meaning
 
 OLDEST_MINOR = 20
 """The oldest minor whose defaults are known."""
@@ -16,140 +16,123 @@ NEWEST_MINOR = 37
 FIELDS: tuple[Field, ...] = (
     Field("address", "string", "disrupt", "clients of the kubelet API may lose it", default="0.0.0.0", unset="zero",
           zero_omitted=True, flags=("address",), machine=True),
-    Field("allowedUnsafeSysctls", "list[string]", "disrupt",
-          "no advice upstream; removing an entry can fail admission of pods at restart; bad pattern is fatal, not "
-          "caught by validation",
-          since=16, zero_omitted=True, flags=("allowed-unsafe-sysctls",), fatal=True),
+    Field("allowedUnsafeSysctls", "list[string]", "disrupt", "no advice upstream; removing an entry can fail admission "
+          "of pods at restart; bad pattern is fatal, not caught by validation", since=16, zero_omitted=True,
+          flags=("allowed-unsafe-sysctls",), fatal=True),
     Field("authentication", "object", "disrupt", "changes who can reach the kubelet API"),
     Field("authentication.anonymous", "object", "disrupt", "inherits authentication"),
-    Field("authentication.anonymous.enabled", "bool", "disrupt",
-          "inherits authentication; enabling is a security change", default=False, unset="nil",
-          flags=("anonymous-auth",)),
+    Field("authentication.anonymous.enabled", "bool", "disrupt", "inherits authentication; enabling is a security "
+          "change", default=False, unset="nil", flags=("anonymous-auth",)),
     Field("authentication.webhook", "object", "disrupt", "inherits authentication"),
     Field("authentication.webhook.cacheTTL", "duration", "disrupt", "inherits authentication", default="2m0s",
           unset="zero", flags=("authentication-token-webhook-cache-ttl",)),
     Field("authentication.webhook.enabled", "bool", "disrupt", "inherits authentication", default=True, unset="nil",
           flags=("authentication-token-webhook",)),
     Field("authentication.x509", "object", "disrupt", "inherits authentication", flags=("client-ca-file",)),
-    Field("authentication.x509.clientCAFile", "string", "disrupt",
-          "inherits authentication; missing or bad CA file is fatal at start, not caught by validation",
-          zero_omitted=True, flags=("client-ca-file",), fatal=True, path_ref=True),
+    Field("authentication.x509.clientCAFile", "string", "disrupt", "inherits authentication; missing or bad CA file is "
+          "fatal at start, not caught by validation", zero_omitted=True, flags=("client-ca-file",), fatal=True,
+          path_ref=True),
     Field("authorization", "object", "disrupt", "changes who may use the kubelet API"),
-    Field("authorization.mode", "string", "disrupt",
-          "inherits authorization; unknown mode is fatal at start, not caught by validation", default="Webhook",
-          unset="zero", zero_omitted=True, flags=("authorization-mode",), fatal=True),
+    Field("authorization.mode", "string", "disrupt", "inherits authorization; unknown mode is fatal at start, not "
+          "caught by validation", default="Webhook", unset="zero", zero_omitted=True, flags=("authorization-mode",),
+          fatal=True),
     Field("authorization.webhook", "object", "disrupt", "inherits authorization"),
     Field("authorization.webhook.cacheAuthorizedTTL", "duration", "disrupt", "inherits authorization", default="5m0s",
           unset="zero", flags=("authorization-webhook-cache-authorized-ttl",)),
     Field("authorization.webhook.cacheUnauthorizedTTL", "duration", "disrupt", "inherits authorization",
           default="30s", unset="zero", flags=("authorization-webhook-cache-unauthorized-ttl",)),
-    Field("cgroupDriver", "string", "reboot",
-          "do not change without a full node reboot; keep equal to the local configuration", default="cgroupfs",
-          unknown_since=35, unset="zero", zero_omitted=True, flags=("cgroup-driver",), machine=True,
+    Field("cgroupDriver", "string", "reboot", "do not change without a full node reboot; keep equal to the local "
+          "configuration", default="cgroupfs", unknown_since=35, unset="zero", zero_omitted=True,
+          flags=("cgroup-driver",), machine=True,
           later=((24, "reboot", "do not change without a full node reboot"), (31, "reboot", "do not change without a "
                                                                               "full node reboot; without effect where "
                                                                               "the runtime names its cgroup driver "
                                                                               "itself"))),
-    Field("cgroupRoot", "string", "reboot",
-          "do not change without a full node reboot; keep equal to the local configuration", zero_omitted=True,
-          flags=("cgroup-root",), machine=True, later=((24, "reboot", "do not change without a full node reboot"),)),
-    Field("cgroupsPerQOS", "bool", "reboot",
-          "do not change without a full node reboot; keep equal to the local configuration", default=True,
-          unset="nil", flags=("cgroups-per-qos",),
+    Field("cgroupRoot", "string", "reboot", "do not change without a full node reboot; keep equal to the local "
+          "configuration", zero_omitted=True, flags=("cgroup-root",), machine=True,
+          later=((24, "reboot", "do not change without a full node reboot"),)),
+    Field("cgroupsPerQOS", "bool", "reboot", "do not change without a full node reboot; keep equal to the local "
+          "configuration", default=True, unset="nil", flags=("cgroups-per-qos",),
           later=((24, "reboot", "do not change without a full node reboot"),)),
     Field("clusterDNS", "list[string]", "drain", "only new pods see the change; drain the node first",
           zero_omitted=True, flags=("cluster-dns",)),
-    Field("clusterDomain", "string", "forbidden",
-          "must match the rest of the cluster; upstream advises against a change on a live node", zero_omitted=True,
-          flags=("cluster-domain",)),
-    Field("configMapAndSecretChangeDetectionStrategy", "string", "safe",
-          "no advice upstream; changes API load and refresh latency; unknown value is fatal at start, not caught by "
-          "validation",
-          default="Watch", unset="zero", zero_omitted=True, fatal=True),
-    Field("containerLogMaxFiles", "int32", "disrupt",
-          "lowering may delete rotated log files; values below 2 are fatal with a remote runtime, not caught by "
-          "validation",
-          default=5, unset="nil", flags=("container-log-max-files",), fatal=True,
+    Field("clusterDomain", "string", "forbidden", "must match the rest of the cluster; upstream advises against a "
+          "change on a live node", zero_omitted=True, flags=("cluster-domain",)),
+    Field("configMapAndSecretChangeDetectionStrategy", "string", "safe", "no advice upstream; changes API load and "
+          "refresh latency; unknown value is fatal at start, not caught by validation", default="Watch", unset="zero",
+          zero_omitted=True, fatal=True),
+    Field("containerLogMaxFiles", "int32", "disrupt", "lowering may delete rotated log files; values below 2 are fatal "
+          "with a remote runtime, not caught by validation", default=5, unset="nil",
+          flags=("container-log-max-files",), fatal=True,
           later=((33, "disrupt", "lowering may delete rotated log files"),)),
-    Field("containerLogMaxSize", "string", "safe",
-          "may trigger log rotation; bad quantity is fatal with a remote runtime, not caught by validation",
-          default="10Mi", unset="zero", zero_omitted=True, flags=("container-log-max-size",), fatal=True),
+    Field("containerLogMaxSize", "string", "safe", "may trigger log rotation; bad quantity is fatal with a remote "
+          "runtime, not caught by validation", default="10Mi", unset="zero", zero_omitted=True,
+          flags=("container-log-max-size",), fatal=True),
     Field("containerLogMaxWorkers", "int32", "safe", "number of workers that rotate logs, inside the kubelet",
           since=30, later_defaults=((30, 1),), unset="nil"),
-    Field("containerLogMonitorInterval", "duration", "safe",
-          "how often the kubelet checks container logs for rotation; a shorter interval costs CPU and disk reads",
-          since=30, later_defaults=((30, "10s"),), unset="nil"),
-    Field("containerRuntimeEndpoint", "string", "reboot",
-          "another runtime does not know the running containers: they run on unseen, and the kubelet creates their "
-          "pods again. An endpoint that does not answer stops the kubelet",
-          since=27, later_defaults=((27, "unix:///run/containerd/containerd.sock"),), unset="zero",
+    Field("containerLogMonitorInterval", "duration", "safe", "how often the kubelet checks container logs for "
+          "rotation; a shorter interval costs CPU and disk reads", since=30, later_defaults=((30, "10s"),),
+          unset="nil"),
+    Field("containerRuntimeEndpoint", "string", "reboot", "another runtime does not know the running containers: they "
+          "run on unseen, and the kubelet creates their pods again. An endpoint that does not answer stops the "
+          "kubelet", since=27, later_defaults=((27, "unix:///run/containerd/containerd.sock"),), unset="zero",
           flags=("container-runtime-endpoint",), machine=True, fatal=True),
-    Field("contentType", "string", "disrupt",
-          "if it breaks API access the change cannot be reverted through the API server",
-          default="application/vnd.kubernetes.protobuf", unset="zero", zero_omitted=True,
+    Field("contentType", "string", "disrupt", "if it breaks API access the change cannot be reverted through the API "
+          "server", default="application/vnd.kubernetes.protobuf", unset="zero", zero_omitted=True,
           flags=("kube-api-content-type",)),
     Field("cpuCFSQuota", "bool", "disrupt", "disabling may lower node stability", default=True, unset="nil",
           flags=("cpu-cfs-quota",)),
     Field("cpuCFSQuotaPeriod", "duration", "disrupt", "changes container quota and restarts containers on the node",
           default="100ms", unset="nil", flags=("cpu-cfs-quota-period",)),
-    Field("cpuManagerPolicy", "string", "reboot",
-          "do not change without a full node reboot; unknown policy is fatal at start, not caught by validation",
-          default="none", unset="zero", zero_omitted=True, flags=("cpu-manager-policy",), fatal=True),
-    Field("cpuManagerPolicyOptions", "map[string]string", "reboot",
-          "running containers keep their CPUs, only new ones follow; strict-cpu-reservation also requires that "
-          "cpu_manager_state is removed. A bad option stops the kubelet",
-          since=22, zero_omitted=True, flags=("cpu-manager-policy-options",), fatal=True),
+    Field("cpuManagerPolicy", "string", "reboot", "do not change without a full node reboot; unknown policy is fatal "
+          "at start, not caught by validation", default="none", unset="zero", zero_omitted=True,
+          flags=("cpu-manager-policy",), fatal=True),
+    Field("cpuManagerPolicyOptions", "map[string]string", "reboot", "running containers keep their CPUs, only new ones "
+          "follow; strict-cpu-reservation also requires that cpu_manager_state is removed. A bad option stops the "
+          "kubelet", since=22, zero_omitted=True, flags=("cpu-manager-policy-options",), fatal=True),
     Field("cpuManagerReconcilePeriod", "duration", "safe", "a shorter period costs performance", default="10s",
           unset="zero", flags=("cpu-manager-reconcile-period",)),
     Field("crashLoopBackOff", "object", "safe", "see its member", since=32),
-    Field("crashLoopBackOff.maxContainerRestartPeriod", "duration", "safe",
-          "longest delay before a container restarts, kept in memory only; a shorter one restarts crashing containers "
-          "more often",
-          since=32, unknown_since=32, unset="nil"),
-    Field("defaultPodSysctls", "map[string]string", "drain",
-          "sandboxes of running pods keep their sysctls; only new pods get the new ones. A name that is not a sysctl "
-          "or has no namespace stops the kubelet, and a net.* one that this kernel does not have in a namespace stops "
-          "new pods",
-          since=37, zero_omitted=True, fatal=True),
+    Field("crashLoopBackOff.maxContainerRestartPeriod", "duration", "safe", "longest delay before a container "
+          "restarts, kept in memory only; a shorter one restarts crashing containers more often", since=32,
+          unknown_since=32, unset="nil"),
+    Field("defaultPodSysctls", "map[string]string", "drain", "sandboxes of running pods keep their sysctls; only new "
+          "pods get the new ones. A name that is not a sysctl or has no namespace stops the kubelet, and a net.* one "
+          "that this kernel does not have in a namespace stops new pods", since=37, zero_omitted=True, fatal=True),
     Field("enableContentionProfiling", "bool", "safe", "adds profiling overhead", zero_omitted=True,
           flags=("contention-profiling",)),
-    Field("enableControllerAttachDetach", "bool", "drain",
-          "volumes may fail to detach if the node is not drained first; best kept equal to the local configuration",
-          default=True, unset="nil", flags=("enable-controller-attach-detach",),
+    Field("enableControllerAttachDetach", "bool", "drain", "volumes may fail to detach if the node is not drained "
+          "first; best kept equal to the local configuration", default=True, unset="nil",
+          flags=("enable-controller-attach-detach",),
           later=((24, "drain", "volumes may fail to detach if the node is not drained first"),)),
     Field("enableDebugFlagsHandler", "bool", "safe", "clients of the endpoint /debug/flags/v lose it", since=21,
           later_defaults=((21, True),), unset="nil"),
-    Field("enableDebuggingHandlers", "bool", "disrupt",
-          "disabling removes exec/attach/logs/port-forward and also /configz", default=True, unset="nil",
-          flags=("enable-debugging-handlers",)),
+    Field("enableDebuggingHandlers", "bool", "disrupt", "disabling removes exec/attach/logs/port-forward and also "
+          "/configz", default=True, unset="nil", flags=("enable-debugging-handlers",)),
     Field("enableProfilingHandler", "bool", "safe", "clients of the endpoint /debug/pprof lose it", since=21,
           later_defaults=((21, True),), unset="nil"),
-    Field("enableServer", "bool", "disrupt",
-          "turning the kubelet API server off breaks exec/logs/metrics/configz clients", since=19, default=True,
-          unset="nil", flags=("enable-server",)),
+    Field("enableServer", "bool", "disrupt", "turning the kubelet API server off breaks exec/logs/metrics/configz "
+          "clients", since=19, default=True, unset="nil", flags=("enable-server",)),
     Field("enableSystemLogHandler", "bool", "safe", "no advice upstream; affects the /logs/ endpoint", since=19,
           default=True, unset="nil"),
-    Field("enableSystemLogQuery", "bool", "safe",
-          "switches the log query of /logs; enabling is a security change, because it runs journalctl and reads "
-          "/var/log",
-          since=27, later_defaults=((27, False),), unset="nil"),
-    Field("enforceNodeAllocatable", "list[string]", "disrupt",
-          "removing a key weakens node stability; adding one may get the kubelet or system daemons OOM-killed",
-          default=["pods"], unset="nil", zero_omitted=True, flags=("enforce-node-allocatable",)),
+    Field("enableSystemLogQuery", "bool", "safe", "switches the log query of /logs; enabling is a security change, "
+          "because it runs journalctl and reads /var/log", since=27, later_defaults=((27, False),), unset="nil"),
+    Field("enforceNodeAllocatable", "list[string]", "disrupt", "removing a key weakens node stability; adding one may "
+          "get the kubelet or system daemons OOM-killed", default=["pods"], unset="nil", zero_omitted=True,
+          flags=("enforce-node-allocatable",)),
     Field("eventBurst", "int32", "safe", "changes event traffic volume", default=10, later_defaults=((27, 100),),
           unset="zero", zero_omitted=True, flags=("event-burst",)),
     Field("eventRecordQPS", "int32", "safe", "changes event traffic volume", default=5, later_defaults=((27, 50),),
           unset="nil", flags=("event-qps",)),
-    Field("evictionHard", "map[string]string", "disrupt",
-          "may trigger or delay evictions; unparsable quantity is fatal at start, not caught by validation",
+    Field("evictionHard", "map[string]string", "disrupt", "may trigger or delay evictions; unparsable quantity is "
+          "fatal at start, not caught by validation",
           default={"imagefs.available": "15%", "memory.available": "100Mi", "nodefs.available": "10%",
                    "nodefs.inodesFree": "5%"},
           later_defaults=((30, {"imagefs.available": "15%", "imagefs.inodesFree": "5%", "memory.available": "100Mi",
                                 "nodefs.available": "10%", "nodefs.inodesFree": "5%"}),),
           unset="nil", zero_omitted=True, flags=("eviction-hard",), whole=True, fatal=True),
-    Field("evictionMaxPodGracePeriod", "int32", "disrupt",
-          "lowering gives pods less time to stop during soft eviction", zero_omitted=True,
-          flags=("eviction-max-pod-grace-period",)),
+    Field("evictionMaxPodGracePeriod", "int32", "disrupt", "lowering gives pods less time to stop during soft "
+          "eviction", zero_omitted=True, flags=("eviction-max-pod-grace-period",)),
     Field("evictionMinimumReclaim", "map[string]string", "disrupt", "changes how well eviction relieves pressure",
           zero_omitted=True, flags=("eviction-minimum-reclaim",), whole=True, fatal=True),
     Field("evictionPressureTransitionPeriod", "duration", "disrupt", "lowering may destabilise an overcommitted node",
@@ -158,15 +141,14 @@ FIELDS: tuple[Field, ...] = (
           zero_omitted=True, flags=("eviction-soft",), whole=True, fatal=True),
     Field("evictionSoftGracePeriod", "map[string]string", "disrupt", "may trigger or delay evictions",
           zero_omitted=True, flags=("eviction-soft-grace-period",), whole=True, fatal=True),
-    Field("failCgroupV1", "bool", "disrupt",
-          "no effect with cgroup v2; with cgroup v1, true prevents the kubelet from starting", since=31,
-          later_defaults=((31, False), (35, True)), unset="nil", flags=("fail-cgroupv1",), fatal=True),
+    Field("failCgroupV1", "bool", "disrupt", "no effect with cgroup v2; with cgroup v1, true prevents the kubelet from "
+          "starting", since=31, later_defaults=((31, False), (35, True)), unset="nil", flags=("fail-cgroupv1",),
+          fatal=True),
     Field("failSwapOn", "bool", "disrupt", "true crash-loops the kubelet when swap is on", default=True, unset="nil",
           flags=("fail-swap-on",)),
-    Field("featureGates", "map[string]bool", "reboot",
-          "depends on the gate; some need a reboot or coordination. Setting DynamicKubeletConfig=false here "
-          "crash-loops the node for good",
-          zero_omitted=True, flags=("feature-gates",),
+    Field("featureGates", "map[string]bool", "reboot", "depends on the gate; some need a reboot or coordination. "
+          "Setting DynamicKubeletConfig=false here crash-loops the node for good", zero_omitted=True,
+          flags=("feature-gates",),
           later=((24, "reboot", "depends on the gate: see its documentation for whether it needs a drain or a "
                   "reboot"),)),
     Field("fileCheckFrequency", "duration", "safe", "a shorter period re-reads static pod files more often (load)",
@@ -183,71 +165,60 @@ FIELDS: tuple[Field, ...] = (
           flags=("image-gc-high-threshold",)),
     Field("imageGCLowThresholdPercent", "int32", "safe", "may trigger or delay image GC", default=80, unset="nil",
           flags=("image-gc-low-threshold",)),
-    Field("imageMaximumGCAge", "duration", "safe",
-          "removes unused images that are older; running pods are not affected, later starts may pull again",
-          since=29),
+    Field("imageMaximumGCAge", "duration", "safe", "removes unused images that are older; running pods are not "
+          "affected, later starts may pull again", since=29),
     Field("imageMinimumGCAge", "duration", "safe", "may trigger or delay image GC", default="2m0s", unset="zero",
           flags=("minimum-image-ttl-duration",)),
-    Field("imagePullCredentialsVerificationPolicy", "string", "disrupt",
-          "decides whether a pod may use an image that is on the node already; a stricter policy makes new and "
-          "restarted containers pull again, or fail",
+    Field("imagePullCredentialsVerificationPolicy", "string", "disrupt", "decides whether a pod may use an image that "
+          "is on the node already; a stricter policy makes new and restarted containers pull again, or fail",
           since=33, unknown_since=33, zero_omitted=True),
-    Field("imageServiceEndpoint", "string", "drain",
-          "another image service does not have the images of the running pods: restarts pull again. An endpoint that "
-          "does not answer stops the kubelet",
-          since=27, zero_omitted=True, flags=("image-service-endpoint",), machine=True, fatal=True),
-    Field("iptablesDropBit", "int32", "disrupt",
-          "must be changed together with other components; needs makeIPTablesUtilChains", default=15, unset="nil",
-          flags=("iptables-drop-bit",), later=((28, "safe", "no effect from 1.28 on"),)),
-    Field("iptablesMasqueradeBit", "int32", "disrupt",
-          "must be changed together with kube-proxy; needs makeIPTablesUtilChains", default=14, unset="nil",
-          flags=("iptables-masquerade-bit",), later=((28, "safe", "no effect from 1.28 on"),)),
-    Field("kernelMemcgNotification", "bool", "disrupt",
-          "changes how the kubelet uses the kernel for memory thresholds", since=19, zero_omitted=True,
+    Field("imageServiceEndpoint", "string", "drain", "another image service does not have the images of the running "
+          "pods: restarts pull again. An endpoint that does not answer stops the kubelet", since=27,
+          zero_omitted=True, flags=("image-service-endpoint",), machine=True, fatal=True),
+    Field("iptablesDropBit", "int32", "disrupt", "must be changed together with other components; needs "
+          "makeIPTablesUtilChains", default=15, unset="nil", flags=("iptables-drop-bit",),
+          later=((28, "safe", "no effect from 1.28 on"),)),
+    Field("iptablesMasqueradeBit", "int32", "disrupt", "must be changed together with kube-proxy; needs "
+          "makeIPTablesUtilChains", default=14, unset="nil", flags=("iptables-masquerade-bit",),
+          later=((28, "safe", "no effect from 1.28 on"),)),
+    Field("kernelMemcgNotification", "bool", "disrupt", "changes how the kubelet uses the kernel for memory "
+          "thresholds", since=19, zero_omitted=True,
           flags=("experimental-kernel-memcg-notification", "kernel-memcg-notification")),
     Field("kubeAPIBurst", "int32", "safe", "changes API traffic volume", default=10, later_defaults=((27, 100),),
           unset="zero", zero_omitted=True, flags=("kube-api-burst",)),
     Field("kubeAPIQPS", "int32", "safe", "changes API traffic volume", default=5, later_defaults=((27, 50),),
           unset="nil", flags=("kube-api-qps",)),
-    Field("kubeletCgroups", "string", "reboot",
-          "do not change without a full node reboot; keep equal to the local configuration", zero_omitted=True,
-          flags=("kubelet-cgroups",), machine=True,
+    Field("kubeletCgroups", "string", "reboot", "do not change without a full node reboot; keep equal to the local "
+          "configuration", zero_omitted=True, flags=("kubelet-cgroups",), machine=True,
           later=((24, "reboot", "do not change without a full node reboot"),)),
-    Field("kubeReserved", "map[string]string", "disrupt",
-          "raising may fail because cgroups must be resized; check for a NodeAllocatableEnforced event; unknown "
-          "resource name is fatal, not caught by validation",
+    Field("kubeReserved", "map[string]string", "disrupt", "raising may fail because cgroups must be resized; check for "
+          "a NodeAllocatableEnforced event; unknown resource name is fatal, not caught by validation",
           zero_omitted=True, flags=("kube-reserved",), fatal=True),
-    Field("kubeReservedCgroup", "string", "reboot",
-          "do not change without a full node reboot; keep equal to the local configuration", zero_omitted=True,
-          flags=("kube-reserved-cgroup",), machine=True,
+    Field("kubeReservedCgroup", "string", "reboot", "do not change without a full node reboot; keep equal to the local "
+          "configuration", zero_omitted=True, flags=("kube-reserved-cgroup",), machine=True,
           later=((24, "reboot", "do not change without a full node reboot"),)),
-    Field("localStorageCapacityIsolation", "bool", "disrupt",
-          "adds or removes ephemeral-storage: the kubelet may reject or evict pods. True stops the kubelet where it "
-          "cannot measure the root filesystem",
-          since=25, later_defaults=((25, True),), unset="nil", flags=("local-storage-capacity-isolation",),
-          fatal=True),
+    Field("localStorageCapacityIsolation", "bool", "disrupt", "adds or removes ephemeral-storage: the kubelet may "
+          "reject or evict pods. True stops the kubelet where it cannot measure the root filesystem", since=25,
+          later_defaults=((25, True),), unset="nil", flags=("local-storage-capacity-isolation",), fatal=True),
     Field("logging", "object", "safe", "no advice upstream", since=19),
-    Field("logging.flushFrequency", "duration or nanoseconds", "safe",
-          "how often the kubelet writes buffered log lines. Before 1.28 only a number of nanoseconds decodes, and a "
-          "string stops the kubelet",
-          since=23, later_defaults=((23, 5000000000), (28, "5s")), unset="zero", flags=("log-flush-frequency",)),
+    Field("logging.flushFrequency", "duration or nanoseconds", "safe", "how often the kubelet writes buffered log "
+          "lines. Before 1.28 only a number of nanoseconds decodes, and a string stops the kubelet", since=23,
+          later_defaults=((23, 5000000000), (28, "5s")), unset="zero", flags=("log-flush-frequency",)),
     Field("logging.format", "string", "safe", "no advice upstream; json conflicts with several klog flags", since=19,
           default="text", unset="zero", zero_omitted=True, flags=("logging-format",)),
     Field("logging.options", "object", "safe", "see its members", since=23),
     Field("logging.options.json", "object", "safe", "see its members", since=23),
-    Field("logging.options.json.infoBufferSize", "quantity", "safe",
-          "size of the buffer of info messages; a crash loses what is in it", since=23, later_defaults=((23, "0"),),
-          unset="zero", flags=("log-json-info-buffer-size",)),
-    Field("logging.options.json.splitStream", "bool", "safe",
-          "errors go to stderr and all else to stdout; log collectors may look elsewhere", since=23,
-          zero_omitted=True, flags=("log-json-split-stream",)),
+    Field("logging.options.json.infoBufferSize", "quantity", "safe", "size of the buffer of info messages; a crash "
+          "loses what is in it", since=23, later_defaults=((23, "0"),), unset="zero",
+          flags=("log-json-info-buffer-size",)),
+    Field("logging.options.json.splitStream", "bool", "safe", "errors go to stderr and all else to stdout; log "
+          "collectors may look elsewhere", since=23, zero_omitted=True, flags=("log-json-split-stream",)),
     Field("logging.options.text", "object", "safe", "see its members", since=30),
-    Field("logging.options.text.infoBufferSize", "quantity", "safe",
-          "size of the buffer of info messages; a crash loses what is in it", since=30, later_defaults=((30, "0"),),
-          unset="zero", flags=("log-text-info-buffer-size",)),
-    Field("logging.options.text.splitStream", "bool", "safe",
-          "errors go to stderr and all else to stdout; log collectors may look elsewhere", since=30,
-          zero_omitted=True, flags=("log-text-split-stream",)),
+    Field("logging.options.text.infoBufferSize", "quantity", "safe", "size of the buffer of info messages; a crash "
+          "loses what is in it", since=30, later_defaults=((30, "0"),), unset="zero",
+          flags=("log-text-info-buffer-size",)),
+    Field("logging.options.text.splitStream", "bool", "safe", "errors go to stderr and all else to stdout; log "
+          "collectors may look elsewhere", since=30, zero_omitted=True, flags=("log-text-split-stream",)),
     Field("logging.sanitization", "bool", "safe", "no advice upstream; costs CPU", since=20, until=23,
           zero_omitted=True, flags=("experimental-logging-sanitization",)),
     Field("logging.verbosity", "uint32", "safe", "more log lines cost disk and CPU", since=23, flags=("v",)),
@@ -259,81 +230,63 @@ FIELDS: tuple[Field, ...] = (
           unset="nil", flags=("make-iptables-util-chains",)),
     Field("maxOpenFiles", "int64", "disrupt", "may limit kubelet access to the filesystem", default=1000000,
           unset="zero", zero_omitted=True, flags=("max-open-files",)),
-    Field("maxParallelImagePulls", "int32", "safe",
-          "changes image-pull traffic; with 2 or more, an unset serializeImagePulls becomes false", since=27,
-          unset="nil"),
-    Field("maxPods", "int32", "disrupt",
-          "lowering can fail admission of running pods at restart; changes reported capacity and scheduling",
-          default=110, unset="zero", zero_omitted=True, flags=("max-pods",)),
-    Field("memoryManagerPolicy", "string", "reboot",
-          "memory_manager_state names the policy: with another policy the kubelet stops until the file is removed; "
-          "drain first",
-          since=21, later_defaults=((21, "None"),), unset="zero", zero_omitted=True, flags=("memory-manager-policy",),
-          fatal=True),
-    Field("memoryReservationPolicy", "string", "drain",
-          "running containers keep memory.min and memory.low until they restart", since=36,
-          later_defaults=((36, "None"),), unset="zero", zero_omitted=True),
+    Field("maxParallelImagePulls", "int32", "safe", "changes image-pull traffic; with 2 or more, an unset "
+          "serializeImagePulls becomes false", since=27, unset="nil"),
+    Field("maxPods", "int32", "disrupt", "lowering can fail admission of running pods at restart; changes reported "
+          "capacity and scheduling", default=110, unset="zero", zero_omitted=True, flags=("max-pods",)),
+    Field("memoryManagerPolicy", "string", "reboot", "memory_manager_state names the policy: with another policy the "
+          "kubelet stops until the file is removed; drain first", since=21, later_defaults=((21, "None"),),
+          unset="zero", zero_omitted=True, flags=("memory-manager-policy",), fatal=True),
+    Field("memoryReservationPolicy", "string", "drain", "running containers keep memory.min and memory.low until they "
+          "restart", since=36, later_defaults=((36, "None"),), unset="zero", zero_omitted=True),
     Field("memorySwap", "object", "drain", "see its member", since=22, fatal=True),
-    Field("memorySwap.swapBehavior", "string", "drain",
-          "running containers keep the swap limits of their start. LimitedSwap with cgroup v1 stops a kubelet from "
-          "1.30 on",
-          since=22, zero_omitted=True, fatal=True),
-    Field("memoryThrottlingFactor", "float", "drain",
-          "running containers keep memory.high until they restart; no effect without the gate MemoryQoS", since=22,
-          later_defaults=((22, 0.8), (27, 0.9), (37, None)), unset="nil"),
-    Field("mergeDefaultEvictionSettings", "bool", "disrupt",
-          "true restores the default hard thresholds that evictionHard omits: the kubelet may evict pods, and "
-          "allocatable may shrink",
-          since=33, later_defaults=((33, False),), unset="nil"),
-    Field("nodeLeaseDurationSeconds", "int32", "disrupt",
-          "a shorter lease tolerates shorter network failures before the node counts as dead", default=40,
-          unset="zero", zero_omitted=True),
+    Field("memorySwap.swapBehavior", "string", "drain", "running containers keep the swap limits of their start. "
+          "LimitedSwap with cgroup v1 stops a kubelet from 1.30 on", since=22, zero_omitted=True, fatal=True),
+    Field("memoryThrottlingFactor", "float", "drain", "running containers keep memory.high until they restart; no "
+          "effect without the gate MemoryQoS", since=22, later_defaults=((22, 0.8), (27, 0.9), (37, None)),
+          unset="nil"),
+    Field("mergeDefaultEvictionSettings", "bool", "disrupt", "true restores the default hard thresholds that "
+          "evictionHard omits: the kubelet may evict pods, and allocatable may shrink", since=33,
+          later_defaults=((33, False),), unset="nil"),
+    Field("nodeLeaseDurationSeconds", "int32", "disrupt", "a shorter lease tolerates shorter network failures before "
+          "the node counts as dead", default=40, unset="zero", zero_omitted=True),
     Field("nodeStatusMaxImages", "int32", "safe", "changes what Node.status.images reports", since=19, default=50,
           unset="nil", flags=("node-status-max-images",)),
-    Field("nodeStatusReportFrequency", "duration", "safe",
-          "no advice upstream; only affects how often unchanged status is posted", since=13, default="5m0s",
-          unset="zero"),
-    Field("nodeStatusUpdateFrequency", "duration", "disrupt",
-          "affects scalability; must stay in proportion to the node controller's grace period, or nodes become "
-          "unhealthy",
-          default="10s", unset="zero", flags=("node-status-update-frequency",)),
+    Field("nodeStatusReportFrequency", "duration", "safe", "no advice upstream; only affects how often unchanged "
+          "status is posted", since=13, default="5m0s", unset="zero"),
+    Field("nodeStatusUpdateFrequency", "duration", "disrupt", "affects scalability; must stay in proportion to the "
+          "node controller's grace period, or nodes become unhealthy", default="10s", unset="zero",
+          flags=("node-status-update-frequency",)),
     Field("oomScoreAdj", "int32", "disrupt", "affects node stability under memory pressure", default=-999,
           unset="nil", flags=("oom-score-adj",)),
-    Field("podCIDR", "string", "forbidden",
-          "must stay empty; only for standalone kubelets, which cannot use dynamic config", zero_omitted=True,
-          flags=("pod-cidr",), machine=True,
+    Field("podCIDR", "string", "forbidden", "must stay empty; only for standalone kubelets, which cannot use dynamic "
+          "config", zero_omitted=True, flags=("pod-cidr",), machine=True,
           later=((24, "forbidden", "must stay empty; only for kubelets without a cluster"),)),
-    Field("podLogsDir", "string", "drain",
-          "running containers keep logging to the old folder, which the kubelet no longer measures or cleans. A folder "
-          "that the kubelet cannot create stops it",
-          since=30, later_defaults=((30, "/var/log/pods"),), unset="zero", zero_omitted=True, machine=True,
-          fatal=True, path_ref=True),
+    Field("podLogsDir", "string", "drain", "running containers keep logging to the old folder, which the kubelet no "
+          "longer measures or cleans. A folder that the kubelet cannot create stops it", since=30,
+          later_defaults=((30, "/var/log/pods"),), unset="zero", zero_omitted=True, machine=True, fatal=True,
+          path_ref=True),
     Field("podPidsLimit", "int64", "disrupt", "lowering can stop container processes from forking", default=-1,
           unset="nil", flags=("pod-max-pids",)),
     Field("podsPerCore", "int32", "disrupt", "same effect as maxPods: admission failures at restart, capacity change",
           zero_omitted=True, flags=("pods-per-core",)),
     Field("port", "int32", "disrupt", "clients of the kubelet API may lose it (Node.status.daemonEndpoints follows)",
           default=10250, unset="zero", zero_omitted=True, flags=("port",)),
-    Field("preloadedImagesVerificationAllowlist", "list[string]", "disrupt",
-          "an image that leaves the list needs credentials at the next start of its containers", since=33,
-          zero_omitted=True),
+    Field("preloadedImagesVerificationAllowlist", "list[string]", "disrupt", "an image that leaves the list needs "
+          "credentials at the next start of its containers", since=33, zero_omitted=True),
     Field("protectKernelDefaults", "bool", "disrupt", "enabling crash-loops the kubelet when kernel flags differ",
           zero_omitted=True, flags=("protect-kernel-defaults",)),
     Field("providerID", "string", "disrupt", "may break interaction with the cloud provider", since=19,
           zero_omitted=True, flags=("provider-id",), machine=True),
-    Field("qosReserved", "map[string]string", "reboot",
-          "do not change without a full node reboot; bad value is fatal at start, not caught by validation",
-          zero_omitted=True, flags=("qos-reserved",), fatal=True),
-    Field("readOnlyPort", "int32", "disrupt",
-          "scrapers of the unauthenticated port may break; opening it is a security change", zero_omitted=True,
-          flags=("read-only-port",)),
-    Field("registerNode", "bool", "disrupt",
-          "with false, the kubelet does not create a deleted Node again, and does not correct its labels and capacity "
-          "at start",
-          since=23, later_defaults=((23, True),), unset="nil", flags=("register-node",)),
-    Field("registerWithTaints", "list[object]", "safe",
-          "applies only when the kubelet creates its Node: the taints of an existing Node do not change", since=23,
-          zero_omitted=True, flags=("register-with-taints",)),
+    Field("qosReserved", "map[string]string", "reboot", "do not change without a full node reboot; bad value is fatal "
+          "at start, not caught by validation", zero_omitted=True, flags=("qos-reserved",), fatal=True),
+    Field("readOnlyPort", "int32", "disrupt", "scrapers of the unauthenticated port may break; opening it is a "
+          "security change", zero_omitted=True, flags=("read-only-port",)),
+    Field("registerNode", "bool", "disrupt", "with false, the kubelet does not create a deleted Node again, and does "
+          "not correct its labels and capacity at start", since=23, later_defaults=((23, True),), unset="nil",
+          flags=("register-node",)),
+    Field("registerWithTaints", "list[object]", "safe", "applies only when the kubelet creates its Node: the taints of "
+          "an existing Node do not change", since=23, zero_omitted=True, flags=("register-with-taints",)),
     Field("registerWithTaints[].effect", "string", "safe", "inherits registerWithTaints", since=23),
     Field("registerWithTaints[].key", "string", "safe", "inherits registerWithTaints", since=23),
     Field("registerWithTaints[].timeAdded", "time", "safe", "inherits registerWithTaints", since=23, unset="nil"),
@@ -342,118 +295,94 @@ FIELDS: tuple[Field, ...] = (
           zero_omitted=True, flags=("registry-burst",)),
     Field("registryPullQPS", "int32", "safe", "changes image-pull traffic volume", default=5, unset="nil",
           flags=("registry-qps",)),
-    Field("reservedMemory", "list[object]", "reboot",
-          "the state file of the Static memory manager no longer fits, and the sum must equal kubeReserved, "
-          "systemReserved and evictionHard together: otherwise the kubelet stops",
+    Field("reservedMemory", "list[object]", "reboot", "the state file of the Static memory manager no longer fits, and "
+          "the sum must equal kubeReserved, systemReserved and evictionHard together: otherwise the kubelet stops",
           since=21, zero_omitted=True, flags=("reserved-memory",), machine=True, fatal=True),
     Field("reservedMemory[].limits", "map[string]quantity", "reboot", "inherits reservedMemory", since=21,
           fatal=True),
-    Field("reservedMemory[].numaNode", "int32", "reboot",
-          "inherits reservedMemory; a NUMA node that the machine does not have stops the kubelet", since=21,
-          fatal=True),
-    Field("reservedSystemCPUs", "string", "reboot",
-          "no advice upstream; changes CPU set and overrides the cpu entries of both reserved maps", since=17,
-          zero_omitted=True, flags=("reserved-cpus",), machine=True, fatal=True),
+    Field("reservedMemory[].numaNode", "int32", "reboot", "inherits reservedMemory; a NUMA node that the machine does "
+          "not have stops the kubelet", since=21, fatal=True),
+    Field("reservedSystemCPUs", "string", "reboot", "no advice upstream; changes CPU set and overrides the cpu entries "
+          "of both reserved maps", since=17, zero_omitted=True, flags=("reserved-cpus",), machine=True, fatal=True),
     Field("resolvConf", "string", "drain", "only new pods see the change; drain the node first",
           default="/etc/resolv.conf", unset="zero", nil_since=23, zero_omitted=True, flags=("resolv-conf",),
           machine=True, path_ref=True),
-    Field("rotateCertificates", "bool", "disrupt",
-          "disabling lets the client cert expire and the node lose API access later", zero_omitted=True,
-          flags=("rotate-certificates",)),
-    Field("runOnce", "bool", "forbidden",
-          "no advice upstream; true makes the kubelet exit after one pass and the config sync loop is never started",
-          since=19, zero_omitted=True, flags=("runonce",),
+    Field("rotateCertificates", "bool", "disrupt", "disabling lets the client cert expire and the node lose API access "
+          "later", zero_omitted=True, flags=("rotate-certificates",)),
+    Field("runOnce", "bool", "forbidden", "no advice upstream; true makes the kubelet exit after one pass and the "
+          "config sync loop is never started", since=19, zero_omitted=True, flags=("runonce",),
           later=((32, "forbidden", "true makes the kubelet exit after one pass, and 1.32 and later refuse it"),)),
     Field("runtimeRequestTimeout", "duration", "disrupt", "may disrupt components that use the kubelet server",
           default="2m0s", unset="zero", flags=("runtime-request-timeout",)),
-    Field("seccompDefault", "bool", "drain",
-          "running containers keep their profile; new and restarted ones get RuntimeDefault and may fail. Before 1.27, "
-          "true without its gate stops the kubelet",
-          since=22, later_defaults=((22, False),), unset="nil", fatal=True),
+    Field("seccompDefault", "bool", "drain", "running containers keep their profile; new and restarted ones get "
+          "RuntimeDefault and may fail. Before 1.27, true without its gate stops the kubelet", since=22,
+          later_defaults=((22, False),), unset="nil", fatal=True),
     Field("serializeImagePulls", "bool", "safe", "changes image-pull performance", default=True, unset="nil",
           flags=("serialize-image-pulls",)),
-    Field("serverTLSBootstrap", "bool", "disrupt",
-          "enabling it, an approver must sign the serving certificate first; disabling it ends the renewal",
-          zero_omitted=True, flags=("rotate-server-certificates",)),
+    Field("serverTLSBootstrap", "bool", "disrupt", "enabling it, an approver must sign the serving certificate first; "
+          "disabling it ends the renewal", zero_omitted=True, flags=("rotate-server-certificates",)),
     Field("showHiddenMetricsForVersion", "string", "safe", "no advice upstream; only affects metrics exposure",
           since=18, zero_omitted=True),
-    Field("shutdownGracePeriod", "duration", "safe",
-          "no advice upstream; needs the GracefulNodeShutdown gate (alpha, off)", since=20, default="0s",
+    Field("shutdownGracePeriod", "duration", "safe", "no advice upstream; needs the GracefulNodeShutdown gate (alpha, "
+          "off)", since=20, default="0s",
           later=((21, "safe", "applies only when the machine shuts down; at start the kubelet may reload logind"),)),
-    Field("shutdownGracePeriodByPodPriority", "list[object]", "safe",
-          "applies only when the machine shuts down; at start the kubelet may reload logind", since=23,
-          zero_omitted=True),
+    Field("shutdownGracePeriodByPodPriority", "list[object]", "safe", "applies only when the machine shuts down; at "
+          "start the kubelet may reload logind", since=23, zero_omitted=True),
     Field("shutdownGracePeriodByPodPriority[].priority", "int32", "safe", "inherits shutdownGracePeriodByPodPriority",
           since=23),
-    Field("shutdownGracePeriodByPodPriority[].shutdownGracePeriodSeconds", "int64", "safe",
-          "inherits shutdownGracePeriodByPodPriority", since=23),
-    Field("shutdownGracePeriodCriticalPods", "duration", "safe",
-          "no advice upstream; needs the GracefulNodeShutdown gate (alpha, off)", since=20, default="0s",
+    Field("shutdownGracePeriodByPodPriority[].shutdownGracePeriodSeconds", "int64", "safe", "inherits "
+          "shutdownGracePeriodByPodPriority", since=23),
+    Field("shutdownGracePeriodCriticalPods", "duration", "safe", "no advice upstream; needs the GracefulNodeShutdown "
+          "gate (alpha, off)", since=20, default="0s",
           later=((21, "safe", "applies only when the machine shuts down"),)),
-    Field("singleProcessOOMKill", "bool", "drain",
-          "running containers keep memory.oom.group. With cgroup v1 the kubelet refuses false", since=32,
-          unset="nil"),
-    Field("staticPodPath", "string", "disrupt",
-          "the new path may hold other static pods; node components can disappear", zero_omitted=True,
-          flags=("pod-manifest-path",), machine=True, path_ref=True),
+    Field("singleProcessOOMKill", "bool", "drain", "running containers keep memory.oom.group. With cgroup v1 the "
+          "kubelet refuses false", since=32, unset="nil"),
+    Field("staticPodPath", "string", "disrupt", "the new path may hold other static pods; node components can "
+          "disappear", zero_omitted=True, flags=("pod-manifest-path",), machine=True, path_ref=True),
     Field("staticPodURL", "string", "disrupt", "the new URL may serve other static pods", zero_omitted=True,
           flags=("manifest-url",), secret=True),
-    Field("staticPodURLHeader", "map[string]list[string]", "disrupt",
-          "wrong headers prevent the kubelet from reading static pods from the URL", zero_omitted=True,
-          flags=("manifest-url-header",), secret=True),
-    Field("streamingConnectionIdleTimeout", "duration", "disrupt",
-          "may close idle streaming connections (exec, logs)", default="4h0m0s", unset="zero",
-          flags=("streaming-connection-idle-timeout",)),
-    Field("syncFrequency", "duration", "safe",
-          "a shorter period costs CPU on dense nodes; a longer one delays the refresh of ConfigMaps and Secrets",
-          default="1m0s", unset="zero", flags=("sync-frequency",)),
-    Field("systemCgroups", "string", "reboot",
-          "do not change without a full node reboot; keep equal to the local configuration", zero_omitted=True,
-          flags=("system-cgroups",), machine=True,
+    Field("staticPodURLHeader", "map[string]list[string]", "disrupt", "wrong headers prevent the kubelet from reading "
+          "static pods from the URL", zero_omitted=True, flags=("manifest-url-header",), secret=True),
+    Field("streamingConnectionIdleTimeout", "duration", "disrupt", "may close idle streaming connections (exec, "
+          "logs)", default="4h0m0s", unset="zero", flags=("streaming-connection-idle-timeout",)),
+    Field("syncFrequency", "duration", "safe", "a shorter period costs CPU on dense nodes; a longer one delays the "
+          "refresh of ConfigMaps and Secrets", default="1m0s", unset="zero", flags=("sync-frequency",)),
+    Field("systemCgroups", "string", "reboot", "do not change without a full node reboot; keep equal to the local "
+          "configuration", zero_omitted=True, flags=("system-cgroups",), machine=True,
           later=((24, "reboot", "do not change without a full node reboot"),)),
-    Field("systemReserved", "map[string]string", "disrupt",
-          "raising may fail because cgroups must be resized; check for a NodeAllocatableEnforced event; unknown "
-          "resource name is fatal, not caught by validation",
+    Field("systemReserved", "map[string]string", "disrupt", "raising may fail because cgroups must be resized; check "
+          "for a NodeAllocatableEnforced event; unknown resource name is fatal, not caught by validation",
           zero_omitted=True, flags=("system-reserved",), fatal=True),
-    Field("systemReservedCgroup", "string", "reboot",
-          "do not change without a full node reboot; keep equal to the local configuration", zero_omitted=True,
-          flags=("system-reserved-cgroup",), machine=True,
+    Field("systemReservedCgroup", "string", "reboot", "do not change without a full node reboot; keep equal to the "
+          "local configuration", zero_omitted=True, flags=("system-reserved-cgroup",), machine=True,
           later=((24, "reboot", "do not change without a full node reboot"),)),
     Field("tlsCertFile", "string", "disrupt", "serving cert change can break kubelet API clients", zero_omitted=True,
           flags=("tls-cert-file",), machine=True, path_ref=True),
-    Field("tlsCipherSuites", "list[string]", "disrupt",
-          "may exclude existing kubelet API clients; unknown name is fatal at start, not caught by validation",
-          zero_omitted=True, flags=("tls-cipher-suites",), fatal=True),
-    Field("tlsCurvePreferences", "list[int32]", "disrupt",
-          "may exclude clients of the kubelet API; a number that the kubelet does not know, or a double one, stops "
-          "it",
-          since=36, zero_omitted=True, fatal=True),
-    Field("tlsMinVersion", "string", "disrupt",
-          "may exclude existing kubelet API clients; unknown value is fatal at start, not caught by validation",
-          zero_omitted=True, flags=("tls-min-version",), fatal=True),
+    Field("tlsCipherSuites", "list[string]", "disrupt", "may exclude existing kubelet API clients; unknown name is "
+          "fatal at start, not caught by validation", zero_omitted=True, flags=("tls-cipher-suites",), fatal=True),
+    Field("tlsCurvePreferences", "list[int32]", "disrupt", "may exclude clients of the kubelet API; a number that the "
+          "kubelet does not know, or a double one, stops it", since=36, zero_omitted=True, fatal=True),
+    Field("tlsMinVersion", "string", "disrupt", "may exclude existing kubelet API clients; unknown value is fatal at "
+          "start, not caught by validation", zero_omitted=True, flags=("tls-min-version",), fatal=True),
     Field("tlsPrivateKeyFile", "string", "disrupt", "serving key change can break kubelet API clients",
           zero_omitted=True, flags=("tls-private-key-file",), machine=True, path_ref=True),
-    Field("topologyManagerPolicy", "string", "reboot",
-          "do not change without a full node reboot; keep equal to the local configuration", since=16, default="none",
-          unset="zero", zero_omitted=True, flags=("topology-manager-policy",),
-          later=((24, "reboot", "do not change without a full node reboot"),)),
-    Field("topologyManagerPolicyOptions", "map[string]string", "drain",
-          "running containers keep their placement, only new ones follow; no state file. A bad option stops the "
-          "kubelet",
-          since=26, zero_omitted=True, flags=("topology-manager-policy-options",), fatal=True),
+    Field("topologyManagerPolicy", "string", "reboot", "do not change without a full node reboot; keep equal to the "
+          "local configuration", since=16, default="none", unset="zero", zero_omitted=True,
+          flags=("topology-manager-policy",), later=((24, "reboot", "do not change without a full node reboot"),)),
+    Field("topologyManagerPolicyOptions", "map[string]string", "drain", "running containers keep their placement, only "
+          "new ones follow; no state file. A bad option stops the kubelet", since=26, zero_omitted=True,
+          flags=("topology-manager-policy-options",), fatal=True),
     Field("topologyManagerScope", "string", "reboot", "no advice upstream; changes pod admission alignment", since=20,
           default="container", unset="zero", zero_omitted=True, flags=("topology-manager-scope",)),
-    Field("tracing", "object", "safe",
-          "switches traces of the kubelet; an endpoint that does not answer does not stop it", since=25, unset="nil"),
+    Field("tracing", "object", "safe", "switches traces of the kubelet; an endpoint that does not answer does not stop "
+          "it", since=25, unset="nil"),
     Field("tracing.endpoint", "string", "safe", "inherits tracing; the connection is not encrypted", since=25,
           unset="nil"),
     Field("tracing.samplingRatePerMillion", "int32", "safe", "inherits tracing; a high rate costs CPU and traffic",
           since=25, unset="nil"),
     Field("userNamespaces", "object", "drain", "see its member", since=33, unset="nil", fatal=True),
-    Field("userNamespaces.idsPerPod", "int64", "drain",
-          "an existing pod whose user namespace has another length stops the kubelet: remove all such pods first. No "
-          "effect before 1.35",
-          since=33, unset="nil", fatal=True),
+    Field("userNamespaces.idsPerPod", "int64", "drain", "an existing pod whose user namespace has another length stops "
+          "the kubelet: remove all such pods first. No effect before 1.35", since=33, unset="nil", fatal=True),
     Field("volumePluginDir", "string", "disrupt", "workloads using third-party volume plugins may break", since=19,
           default="/usr/libexec/kubernetes/kubelet-plugins/volume/exec/", unset="zero", zero_omitted=True,
           flags=("volume-plugin-dir",), machine=True, path_ref=True),
@@ -462,118 +391,45 @@ FIELDS: tuple[Field, ...] = (
 )
 # fmt: on
 
-FLAGS: dict[str, Flag] = {
-    "address": Flag("address", True, "replace"),
-    "allowed-unsafe-sysctls": Flag("allowedUnsafeSysctls", True, "replace_list"),
-    "anonymous-auth": Flag("authentication.anonymous.enabled", False, "replace"),
-    "authentication-token-webhook": Flag("authentication.webhook.enabled", False, "replace"),
-    "authentication-token-webhook-cache-ttl": Flag("authentication.webhook.cacheTTL", True, "replace"),
-    "authorization-mode": Flag("authorization.mode", True, "replace"),
-    "authorization-webhook-cache-authorized-ttl": Flag("authorization.webhook.cacheAuthorizedTTL", True, "replace"),
-    "authorization-webhook-cache-unauthorized-ttl": Flag("authorization.webhook.cacheUnauthorizedTTL", True, "replace"),
-    "cgroup-driver": Flag("cgroupDriver", True, "replace"),
-    "cgroup-root": Flag("cgroupRoot", True, "replace"),
-    "cgroups-per-qos": Flag("cgroupsPerQOS", False, "replace"),
-    "client-ca-file": Flag("authentication.x509.clientCAFile", True, "replace"),
-    "cluster-dns": Flag("clusterDNS", True, "replace_list"),
-    "cluster-domain": Flag("clusterDomain", True, "replace"),
-    "container-log-max-files": Flag("containerLogMaxFiles", True, "replace"),
-    "container-log-max-size": Flag("containerLogMaxSize", True, "replace"),
-    "container-runtime-endpoint": Flag("containerRuntimeEndpoint", True, "replace", since=27),
-    "contention-profiling": Flag("enableContentionProfiling", False, "replace"),
-    "cpu-cfs-quota": Flag("cpuCFSQuota", False, "replace"),
-    "cpu-cfs-quota-period": Flag("cpuCFSQuotaPeriod", True, "replace"),
-    "cpu-manager-policy": Flag("cpuManagerPolicy", True, "replace"),
-    "cpu-manager-policy-options": Flag("cpuManagerPolicyOptions", True, "replace_map", since=22),
-    "cpu-manager-reconcile-period": Flag("cpuManagerReconcilePeriod", True, "replace"),
-    "enable-controller-attach-detach": Flag("enableControllerAttachDetach", False, "replace"),
-    "enable-debugging-handlers": Flag("enableDebuggingHandlers", False, "replace"),
-    "enable-server": Flag("enableServer", False, "replace"),
-    "enforce-node-allocatable": Flag("enforceNodeAllocatable", True, "replace_list"),
-    "event-burst": Flag("eventBurst", True, "replace"),
-    "event-qps": Flag("eventRecordQPS", True, "replace"),
-    "eviction-hard": Flag("evictionHard", True, "replace_map"),
-    "eviction-max-pod-grace-period": Flag("evictionMaxPodGracePeriod", True, "replace"),
-    "eviction-minimum-reclaim": Flag("evictionMinimumReclaim", True, "replace_map"),
-    "eviction-pressure-transition-period": Flag("evictionPressureTransitionPeriod", True, "replace"),
-    "eviction-soft": Flag("evictionSoft", True, "replace_map"),
-    "eviction-soft-grace-period": Flag("evictionSoftGracePeriod", True, "replace_map"),
-    "experimental-kernel-memcg-notification": Flag("kernelMemcgNotification", False, "replace", until=24),
-    "experimental-logging-sanitization": Flag("logging.sanitization", False, "replace", until=23),
-    "fail-cgroupv1": Flag("failCgroupV1", False, "replace", since=31),
-    "fail-swap-on": Flag("failSwapOn", False, "replace"),
-    "feature-gates": Flag("featureGates", True, "merge_keys"),
-    "file-check-frequency": Flag("fileCheckFrequency", True, "replace"),
-    "hairpin-mode": Flag("hairpinMode", True, "replace"),
-    "healthz-bind-address": Flag("healthzBindAddress", True, "replace"),
-    "healthz-port": Flag("healthzPort", True, "replace"),
-    "http-check-frequency": Flag("httpCheckFrequency", True, "replace"),
-    "image-gc-high-threshold": Flag("imageGCHighThresholdPercent", True, "replace"),
-    "image-gc-low-threshold": Flag("imageGCLowThresholdPercent", True, "replace"),
-    "image-service-endpoint": Flag("imageServiceEndpoint", True, "replace", since=27),
-    "iptables-drop-bit": Flag("iptablesDropBit", True, "replace", until=30),
-    "iptables-masquerade-bit": Flag("iptablesMasqueradeBit", True, "replace", until=30),
-    "kernel-memcg-notification": Flag("kernelMemcgNotification", False, "replace"),
-    "kube-api-burst": Flag("kubeAPIBurst", True, "replace"),
-    "kube-api-content-type": Flag("contentType", True, "replace"),
-    "kube-api-qps": Flag("kubeAPIQPS", True, "replace"),
-    "kube-reserved": Flag("kubeReserved", True, "replace_map"),
-    "kube-reserved-cgroup": Flag("kubeReservedCgroup", True, "replace"),
-    "kubelet-cgroups": Flag("kubeletCgroups", True, "replace"),
-    "local-storage-capacity-isolation": Flag("localStorageCapacityIsolation", False, "replace", since=25),
-    "log-flush-frequency": Flag("logging.flushFrequency", True, "replace", since=23),
-    "log-json-info-buffer-size": Flag("logging.options.json.infoBufferSize", True, "replace", since=23),
-    "log-json-split-stream": Flag("logging.options.json.splitStream", False, "replace", since=23),
-    "log-text-info-buffer-size": Flag("logging.options.text.infoBufferSize", True, "replace", since=30),
-    "log-text-split-stream": Flag("logging.options.text.splitStream", False, "replace", since=30),
-    "logging-format": Flag("logging.format", True, "replace"),
-    "make-iptables-util-chains": Flag("makeIPTablesUtilChains", False, "replace"),
-    "manifest-url": Flag("staticPodURL", True, "replace"),
-    "manifest-url-header": Flag("staticPodURLHeader", True, "replace_map"),
-    "max-open-files": Flag("maxOpenFiles", True, "replace"),
-    "max-pods": Flag("maxPods", True, "replace"),
-    "memory-manager-policy": Flag("memoryManagerPolicy", True, "replace", since=21),
-    "minimum-image-ttl-duration": Flag("imageMinimumGCAge", True, "replace"),
-    "node-status-max-images": Flag("nodeStatusMaxImages", True, "replace"),
-    "node-status-update-frequency": Flag("nodeStatusUpdateFrequency", True, "replace"),
-    "oom-score-adj": Flag("oomScoreAdj", True, "replace"),
-    "pod-cidr": Flag("podCIDR", True, "replace"),
-    "pod-manifest-path": Flag("staticPodPath", True, "replace"),
-    "pod-max-pids": Flag("podPidsLimit", True, "replace"),
-    "pods-per-core": Flag("podsPerCore", True, "replace"),
-    "port": Flag("port", True, "replace"),
-    "protect-kernel-defaults": Flag("protectKernelDefaults", False, "replace"),
-    "provider-id": Flag("providerID", True, "replace"),
-    "qos-reserved": Flag("qosReserved", True, "replace_map"),
-    "read-only-port": Flag("readOnlyPort", True, "replace"),
-    "register-node": Flag("registerNode", False, "replace", since=23),
-    "register-with-taints": Flag("registerWithTaints", True, "replace", since=23),
-    "registry-burst": Flag("registryBurst", True, "replace"),
-    "registry-qps": Flag("registryPullQPS", True, "replace"),
-    "reserved-cpus": Flag("reservedSystemCPUs", True, "replace"),
-    "reserved-memory": Flag("reservedMemory", True, "replace", since=21),
-    "resolv-conf": Flag("resolvConf", True, "replace"),
-    "rotate-certificates": Flag("rotateCertificates", False, "replace"),
-    "rotate-server-certificates": Flag("serverTLSBootstrap", False, "replace"),
-    "runonce": Flag("runOnce", False, "replace"),
-    "runtime-request-timeout": Flag("runtimeRequestTimeout", True, "replace"),
-    "serialize-image-pulls": Flag("serializeImagePulls", False, "replace"),
-    "streaming-connection-idle-timeout": Flag("streamingConnectionIdleTimeout", True, "replace"),
-    "sync-frequency": Flag("syncFrequency", True, "replace"),
-    "system-cgroups": Flag("systemCgroups", True, "replace"),
-    "system-reserved": Flag("systemReserved", True, "replace_map"),
-    "system-reserved-cgroup": Flag("systemReservedCgroup", True, "replace"),
-    "tls-cert-file": Flag("tlsCertFile", True, "replace"),
-    "tls-cipher-suites": Flag("tlsCipherSuites", True, "replace_list"),
-    "tls-min-version": Flag("tlsMinVersion", True, "replace"),
-    "tls-private-key-file": Flag("tlsPrivateKeyFile", True, "replace"),
-    "topology-manager-policy": Flag("topologyManagerPolicy", True, "replace"),
-    "topology-manager-policy-options": Flag("topologyManagerPolicyOptions", True, "replace_map", since=26),
-    "topology-manager-scope": Flag("topologyManagerScope", True, "replace"),
-    "v": Flag("logging.verbosity", True, "replace", since=23),
-    "vmodule": Flag("logging.vmodule", True, "replace", since=23),
-    "volume-plugin-dir": Flag("volumePluginDir", True, "replace"),
-    "volume-stats-agg-period": Flag("volumeStatsAggPeriod", True, "replace"),
-}
-
 MEANINGS: tuple[Meaning, ...] = (Meaning("eventRecordQPS", 37, 0, "the default", "no limit"),)
+
+# fmt: off
+FLAGS_SINCE: dict[int, str] = {
+    21: "memory-manager-policy reserved-memory",
+    22: "cpu-manager-policy-options",
+    23: "log-flush-frequency log-json-info-buffer-size log-json-split-stream register-node register-with-taints v"
+        " vmodule",
+    25: "local-storage-capacity-isolation",
+    26: "topology-manager-policy-options",
+    27: "container-runtime-endpoint image-service-endpoint",
+    30: "log-text-info-buffer-size log-text-split-stream",
+    31: "fail-cgroupv1",
+}
+# fmt: on
+"""Minor -> the flags that set their field from then on; the others always did."""
+
+# fmt: off
+GONE_FLAGS: dict[int, str] = {
+    20: "enable-cadvisor-json-endpoints",
+    21: "chaos-chance redirect-container-streaming",
+    22: "experimental-bootstrap-kubeconfig seccomp-profile-root",
+    23: "cni-bin-dir cni-cache-dir cni-conf-dir docker docker-endpoint docker-env-metadata-whitelist docker-only"
+        " docker-root docker-tls docker-tls-ca docker-tls-cert docker-tls-key dynamic-config-dir"
+        " experimental-check-node-capabilities-before-mount experimental-dockershim-root-directory"
+        " experimental-logging-sanitization image-pull-progress-deadline network-plugin network-plugin-mtu"
+        " non-masquerade-cidr really-crash-for-testing",
+    24: "experimental-kernel-memcg-notification",
+    25: "add-dir-header alsologtostderr log-backtrace-at log-dir log-file log-file-max-size logtostderr one-output"
+        " skip-headers skip-log-headers stderrthreshold",
+    26: "container-runtime master-service-namespace",
+    29: "azure-container-registry-config",
+    30: "iptables-drop-bit iptables-masquerade-bit keep-terminated-pod-volumes",
+    33: "cloud-config register-schedulable",
+    34: "pod-infra-container-image",
+    36: "application-metrics-count-limit boot-id-file container-hints containerd containerd-namespace"
+        " enable-load-reader event-storage-age-limit event-storage-event-limit global-housekeeping-interval"
+        " log-cadvisor-usage machine-id-file storage-driver-buffer-duration storage-driver-db storage-driver-host"
+        " storage-driver-password storage-driver-secure storage-driver-table storage-driver-user",
+}
+# fmt: on
+"""Minor -> the flags that no later kubelet knows."""

@@ -5,6 +5,7 @@
 
 A history such as ``k 10b+ 26g+! 33x`` reads: the kubelet itself uses the gate (k); beta (b; also a alpha, g stable, d
 deprecated) and on (+; off is -) since 1.10; stable, on and locked (!) since 1.26; unknown since 1.33 (x).
+What a gate needs, such as ``35 A B 37``, reads: the gates A and B since 1.35, and none since 1.37.
 """
 
 from __future__ import annotations
@@ -129,6 +130,19 @@ def nearest(name: str, minor: int) -> str | None:
     return None
 
 
+@lru_cache(maxsize=None)
 def needs(minor: int) -> Mapping[str, tuple[str, ...]]:
     """Return the gates of a minor that need others, each with the gates that must be on while it is on."""
-    return NEEDS.get(minor, {})
+    found = {}
+    for name, history in NEEDS.items():
+        needed: list[str] = []
+        for word in history.split():
+            if not word.isdigit():
+                needed.append(word)
+            elif int(word) <= minor:
+                needed = []
+            else:
+                break
+        if needed:
+            found[name] = tuple(needed)
+    return found

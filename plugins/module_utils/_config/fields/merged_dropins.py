@@ -14,12 +14,13 @@ import copy
 import posixpath
 from typing import Any, Iterable, Mapping
 
+from ..values.paths import without_header
+
 SUFFIX = ".conf"
 """The kubelet reads only files whose names end so."""
 
 EVICTION = "evictionHard"
 # The type of its configuration, not a value of it: each drop-in has both.
-_HEADER = ("kind", "apiVersion")
 
 
 def merge(base: Mapping[str, Any], layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def merge(base: Mapping[str, Any], layers: Iterable[Mapping[str, Any]]) -> dict[
     """
     result: Any = copy.deepcopy(dict(base))
     for layer in layers:
-        result = _patched(result, {key: value for key, value in layer.items() if key not in _HEADER})
+        result = _patched(result, without_header(layer))
         if EVICTION in layer and layer[EVICTION] is None:
             result[EVICTION] = {}
     return dict(result)

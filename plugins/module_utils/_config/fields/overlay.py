@@ -10,7 +10,6 @@ from typing import Any, Collection, Iterable, Iterator, Mapping
 
 from ..values import document, paths
 from . import fields
-from .compare import without_header
 
 
 class OverlayError(ValueError):
@@ -47,7 +46,7 @@ def written(layer: Mapping[str, Any], by_key: bool = False) -> Iterator[tuple[pa
     With ``by_key``, as in a drop-in, no map is replaced as a whole. An empty map that is merged by its keys sets
     nothing, unless its field is unknown, or is off without a value (``tracing``).
     """
-    return _written(without_header(layer), (), by_key)
+    return _written(paths.without_header(layer), (), by_key)
 
 
 def put(config: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,12 +78,12 @@ def put(config: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_set(path: str, names: Collection[str]) -> bool:
     """Return whether a path is one of ``names``, or below one of them."""
-    return path in names or any(path.startswith((f"{name}.", f"{name}[")) for name in names)
+    return path in names or not paths.above(path).isdisjoint(names)
 
 
 def overlaps(path: str, names: Collection[str]) -> bool:
     """Return whether a path is one of ``names``, below one of them, or above one."""
-    return is_set(path, names) or any(is_set(name, {path}) for name in names)
+    return is_set(path, names) or any(path in paths.above(name) for name in names)
 
 
 def is_whole(path: paths.Path) -> bool:
@@ -94,7 +93,7 @@ def is_whole(path: paths.Path) -> bool:
 
 
 def _merge(base: Mapping[str, Any], override: Mapping[str, Any], at: paths.Path) -> dict[str, Any]:
-    result = {key: copy.deepcopy(value) for key, value in base.items() if key not in override}
+    result = copy.deepcopy(paths.without(base, override))
     for key, value in override.items():
         path = (*at, key)
         if value is None:

@@ -11,7 +11,7 @@ gates are merged key by key. A few values the kubelet replaces by those that it 
 from __future__ import annotations
 
 import re
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
 from ..values import paths
 from . import fields
@@ -28,6 +28,8 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 """In Go's strconv.ParseInt, other forms are octal, hexadecimal or not a number."""
 _RUNTIME_DRIVER_MINOR = 28
 """From this minor on, the kubelet may take cgroupDriver from the runtime (KEP-4033) and show that."""
+_GATES = "featureGates"
+"""The only field of which a flag hides the keys that it names, and no others."""
 _CPUS = "reservedSystemCPUs"
 _REPLACED_BY_CPUS = ("kubeReserved.cpu", "systemReserved.cpu")
 """What the kubelet replaces if that field is set (cmd/kubelet/app/server.go, run)."""
@@ -40,18 +42,11 @@ def shadows(argv: Iterable[str], minor: int | None) -> dict[str, str]:
     and, for a boolean, ``--a``; underscores count as dashes. A repeated flag is shown with all its uses. Secret values
     are masked. ``minor`` is the kubelet's: only flags that set a field in this minor count; all, if it is None.
     """
-    found: dict[str, list[str]] = {}
-    for name, value in _flags(list(argv), minor):
-        flag = fields.FLAGS[name]
-        field = fields.ALL[flag.field]
-        if flag.merge == "merge_keys":
-            for pair in value.split(","):
-                key = pair.partition("=")[0].strip()
-                if key:
-                    found.setdefault(paths.show((flag.field, key)), []).append(f"--{name}={pair.strip()}")
-        else:
-            found.setdefault(flag.field, []).append(f"--{name}={HIDDEN if field.secret else value}")
-    return {path: " ".join(uses) for path, uses in found.items()}
+    found: dict[str, str] = {}
+    for path, name, text in _uses(argv, minor):
+        shown = HIDDEN if fields.is_secret(path) else text
+        found[path] = f"{found.get(path, '')} --{name}={shown}".lstrip()
+    return found
 
 
 def values(argv: Iterable[str], minor: int | None) -> dict[str, Any]:
@@ -60,22 +55,33 @@ def values(argv: Iterable[str], minor: int | None) -> dict[str, Any]:
     A value is UNKNOWN if the text is not one of the field's type, and for lists and maps of anything but texts.
     """
     texts: dict[str, list[str]] = {}
+    for path, _name, text in _uses(argv, minor):
+        texts.setdefault(path, []).append(text)
+    found = {}
+    for path, uses in texts.items():
+        found[path] = _value(path, uses)
+    return found
+
+
+def _uses(argv: Iterable[str], minor: int | None) -> Iterator[tuple[str, str, str]]:
+    """Yield the path that each use of a flag sets, its name, and its text. Each gate is a use of its own, `A=true`."""
     for name, value in _flags(list(argv), minor):
-        flag = fields.FLAGS[name]
-        if flag.merge == "merge_keys":
-            for pair in value.split(","):
-                key, _equals, text = pair.partition("=")
-                if key.strip():
-                    texts[paths.show((flag.field, key.strip()))] = [text.strip()]
-        else:
-            texts.setdefault(flag.field, []).append(value)
-    return {path: _value(path, uses) for path, uses in texts.items()}
+        path = fields.FLAGS[name].field
+        if path != _GATES:
+            yield path, name, value
+            continue
+        for pair in value.split(","):
+            gate = pair.partition("=")[0].strip()
+            if gate:
+                yield paths.show((_GATES, gate)), name, pair.strip()
 
 
 def _value(path: str, uses: list[str]) -> Any:
     """Return the value of all uses of a flag. A scalar has the last one, a list or map all of them."""
     field, last = fields.ALL.get(path), uses[-1]
-    kind = field.type if field else "bool"
+    if field is None:
+        return BOOLEANS.get(last.partition("=")[2].strip(), UNKNOWN)
+    kind = field.type
     if kind == "bool":
         return BOOLEANS.get(last, UNKNOWN)
     if kind in ("int32", "int64", "uint32") and _INTEGER.fullmatch(last):
@@ -104,7 +110,11 @@ def shadow_of(path: str, found: Mapping[str, Any]) -> Any:
     """Return the flag that shadows a path or its field, as `found` has it by path, or None."""
     if path in found:
         return found[path]
-    return next((flag for name, flag in found.items() if path.startswith((f"{name}.", f"{name}["))), None)
+    above = paths.above(path)
+    for name, flag in found.items():
+        if name in above:
+            return flag
+    return None
 
 
 def computed(path: str, config: Mapping[str, Any], minor: int) -> bool:
@@ -137,7 +147,7 @@ def of_inventory(given: Any) -> list[str]:
     return words
 
 
-def _flags(words: list[str], minor: int | None) -> Iterable[tuple[str, str]]:
+def _flags(words: list[str], minor: int | None) -> Iterator[tuple[str, str]]:
     """Yield the configuration flags of this minor among the words with their values."""
     at = 0
     while at < len(words):
@@ -152,7 +162,7 @@ def _flags(words: list[str], minor: int | None) -> Iterable[tuple[str, str]]:
             continue
         if not given:
             value = "true"
-            if flag.takes_value:
+            if fields.ALL[flag.field].type != "bool":
                 value = words[at] if at < len(words) else ""
                 at += 1
         yield name, value

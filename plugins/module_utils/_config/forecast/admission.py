@@ -26,8 +26,8 @@ from ..values import paths
 from .allocatable import PODS, RESOURCES, shown
 from .node_usage import Key, LossCause, Pod
 
-Json = Mapping[str, Any]
-Labels = Mapping[str, str]
+_Json = Mapping[str, Any]
+_Labels = Mapping[str, str]
 
 REASON = "NodeAffinity: the node's labels no longer match the pod's node selector or node affinity"
 """The kubelet's reason, and what it means."""
@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"[0-9]+", re.ASCII)
 _INT64 = 2**63
 
 
-def unmet(spec: Any, labels: Labels) -> str:
+def unmet(spec: Any, labels: _Labels) -> str:
     """Return the requirement of a pod that its Node does not meet, and what the Node has instead; empty if none.
 
     ``spec`` is the spec of a Pod object, ``labels`` are those of its Node. No content raises an error. Source:
@@ -63,7 +63,7 @@ def unmet(spec: Any, labels: Labels) -> str:
     return missed[0]
 
 
-def _unmet_of_term(term: Json, labels: Labels, fields: Labels) -> Iterator[str]:
+def _unmet_of_term(term: _Json, labels: _Labels, fields: _Labels) -> Iterator[str]:
     """Yield the requirements of a term that the node does not meet: all of them have to be met."""
     expressions, names = _listed(term, "matchExpressions"), _listed(term, "matchFields")
     if not expressions and not names:
@@ -76,7 +76,7 @@ def _unmet_of_term(term: Json, labels: Labels, fields: Labels) -> Iterator[str]:
             yield f"{_shown(one)}, {_has(fields, str(one.get('key')))}"
 
 
-def _matches(requirement: Json, labels: Labels) -> bool:
+def _matches(requirement: _Json, labels: _Labels) -> bool:
     """Return whether labels meet a requirement (apimachinery/pkg/labels Requirement.Matches).
 
     An invalid requirement is never met (NewRequirement).
@@ -88,7 +88,7 @@ def _matches(requirement: Json, labels: Labels) -> bool:
     return rule(labels.get(key), values)
 
 
-def _matches_field(requirement: Json, fields: Labels) -> bool:
+def _matches_field(requirement: _Json, fields: _Labels) -> bool:
     """Return whether fields meet a requirement with one value (nodeSelectorRequirementsAsFieldSelector)."""
     values, operator = _values(requirement), requirement.get("operator")
     if len(values) != 1 or operator not in ("In", "NotIn"):
@@ -116,7 +116,7 @@ _RULES: Mapping[str, Callable[[str | None, list[str]], bool]] = {
 """By operator: whether the value of a label, None without the label, is as the requirement's values want it."""
 
 
-def _shown(requirement: Json) -> str:
+def _shown(requirement: _Json) -> str:
     values = _values(requirement)
     shown = f"{requirement.get('key')} {requirement.get('operator')}"
     if values:
@@ -124,30 +124,30 @@ def _shown(requirement: Json) -> str:
     return shown
 
 
-def _has(labels: Labels, key: str) -> str:
+def _has(labels: _Labels, key: str) -> str:
     if key not in labels:
         return "the node does not have it"
     return f"the node has {labels[key] or 'an empty value'}"
 
 
-def _values(requirement: Json) -> list[str]:
+def _values(requirement: _Json) -> list[str]:
     return list(map(str, paths.typed(requirement.get("values"), list)))
 
 
-def _listed(term: Json, key: str) -> list[Json]:
+def _listed(term: _Json, key: str) -> list[_Json]:
     return list(map(_mapping, paths.typed(term.get(key), list)))
 
 
-def _mapping(value: Any) -> Json:
+def _mapping(value: Any) -> _Json:
     return paths.typed(value, dict)
 
 
-Room = Mapping[str, Fraction]
+_Room = Mapping[str, Fraction]
 _ONE = Fraction(1)
 _NONE = Fraction(0)
 
 
-def refused(pods: Iterable[Pod], room: Room) -> dict[Key, LossCause]:
+def refused(pods: Iterable[Pod], room: _Room) -> dict[Key, LossCause]:
     """Return the pods that would no longer run, with the cause; ``room`` holds the allocatable resources."""
     admitted: list[Pod] = []
     lost: dict[Key, LossCause] = {}
@@ -185,7 +185,7 @@ def _request(pod: Pod, resource: str) -> Fraction:
     return pod.requests.get(resource, _NONE)
 
 
-def _lacking(pod: Pod, used: Room, room: Room) -> dict[str, Fraction]:
+def _lacking(pod: Pod, used: _Room, room: _Room) -> dict[str, Fraction]:
     """Return the amounts that are missing for a pod, in the order in which the kubelet checks resources."""
     short = {}
     for resource in RESOURCES:
@@ -202,18 +202,18 @@ def _gives_way(pod: Pod, critical: Pod) -> bool:
     return True
 
 
-def _preempted(lacking: Room, pods: Sequence[Pod]) -> list[Pod] | None:
+def _preempted(lacking: _Room, pods: Sequence[Pod]) -> list[Pod] | None:
     """Return the pods to preempt (getPodsToPreempt): as few Guaranteed as possible, then as few Burstable.
 
     Returns None when preempting all of them would not suffice.
     """
-    best_effort, burstable, guaranteed = (
-        [pod for pod in pods if pod.qos == qos] for qos in ("BestEffort", "Burstable", "Guaranteed")
-    )
+    of_class: dict[str, list[Pod]] = {"BestEffort": [], "Burstable": [], "Guaranteed": []}
+    for pod in pods:
+        of_class.setdefault(pod.qos, []).append(pod)
+    best_effort, burstable = of_class["BestEffort"], of_class["Burstable"]
     chosen: list[Pod] = []
-    for group, given in ((guaranteed, best_effort + burstable), (burstable, best_effort), (best_effort, [])):
+    for left, given in ((of_class["Guaranteed"], best_effort + burstable), (burstable, best_effort), (best_effort, [])):
         need = _less(lacking, [*given, *chosen])
-        left = list(group)
         while need:
             if not left:
                 return None
@@ -224,7 +224,7 @@ def _preempted(lacking: Room, pods: Sequence[Pod]) -> list[Pod] | None:
     return chosen
 
 
-def _less(need: Room, pods: Sequence[Pod]) -> dict[str, Fraction]:
+def _less(need: _Room, pods: Sequence[Pod]) -> dict[str, Fraction]:
     rest = {}
     for resource, amount in need.items():
         given = sum(_request(pod, resource) for pod in pods)
@@ -233,7 +233,7 @@ def _less(need: Room, pods: Sequence[Pod]) -> dict[str, Fraction]:
     return rest
 
 
-def _distance(need: Room, pod: Pod) -> tuple[Fraction, Fraction, Fraction, Key]:
+def _distance(need: _Room, pod: Pod) -> tuple[Fraction, Fraction, Fraction, Key]:
     """Return how far a pod's requests are from the need; ties are broken in favour of the smaller pod."""
     apart = sum((max(amount - _request(pod, resource), _NONE) / amount) ** 2 for resource, amount in need.items())
     return Fraction(apart), _request(pod, "memory"), _request(pod, "cpu"), pod.key

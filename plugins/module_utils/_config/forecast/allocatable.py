@@ -143,7 +143,7 @@ _ROUNDED = 1 + Fraction(1, 10**6)
 _REMEDY = "Keep back less. If the machine has grown since its kubelet started, restart the kubelet, then plan again."
 
 
-class KeptBack(NamedTuple):
+class _KeptBack(NamedTuple):
     """What a configuration keeps back of a resource."""
 
     reserved: Fraction
@@ -152,14 +152,14 @@ class KeptBack(NamedTuple):
     """The field of the reservation, if there is one."""
 
 
-_NOTHING = KeptBack(Fraction(0), None, "")
+_NOTHING = _KeptBack(Fraction(0), None, "")
 
 
 class Limits:
     """The capacities of nodes against configurations, each of which is read once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[Mapping[str, Any], dict[str, KeptBack]]] = {}
+        self._known: dict[tuple[int, int], tuple[Mapping[str, Any], dict[str, _KeptBack]]] = {}
 
     def problems(
         self,
@@ -185,7 +185,7 @@ class Limits:
             found.pop(resource, None)
         return list(found.values())
 
-    def _read(self, config: Mapping[str, Any], minor: int) -> dict[str, KeptBack]:
+    def _read(self, config: Mapping[str, Any], minor: int) -> dict[str, _KeptBack]:
         key = id(config), minor
         if key not in self._known:
             # The configuration is kept, so that no later one gets its id.
@@ -193,12 +193,12 @@ class Limits:
         return self._known[key][1]
 
 
-def _kept(config: EffectiveConfig) -> Iterator[tuple[str, KeptBack]]:
+def _kept(config: EffectiveConfig) -> Iterator[tuple[str, _KeptBack]]:
     for resource in RESERVABLE:
         if resource != "ephemeral-storage" or config.truth("localStorageCapacityIsolation") is not False:
             amount, threshold = reserved(config, resource), hard(config, resource)
             if amount or threshold:
-                yield resource, KeptBack(amount, threshold, _path(config, resource))
+                yield resource, _KeptBack(amount, threshold, _path(config, resource))
 
 
 def _path(config: EffectiveConfig, resource: str) -> str:
@@ -210,7 +210,7 @@ def _path(config: EffectiveConfig, resource: str) -> str:
 
 
 def _beyond(
-    kept: Mapping[str, KeptBack], capacity: Mapping[str, Fraction], thresholds: bool
+    kept: Mapping[str, _KeptBack], capacity: Mapping[str, Fraction], thresholds: bool
 ) -> Iterator[tuple[str, Problem]]:
     for resource, has in capacity.items():
         found = kept.get(resource, _NOTHING)

@@ -23,9 +23,9 @@ from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Sequence,
 from ..values import amounts
 from .allocatable import HUGE_PAGES, RESERVABLE
 
-Amounts = Dict[str, Fraction]
+_Amounts = Dict[str, Fraction]
 """By resource: cpu in millicores, the others in bytes."""
-Steps = Sequence[Tuple[int, Fraction]]
+_Steps = Sequence[Tuple[int, Fraction]]
 """How much is reserved of each unit, for so many units each. The last share holds for all further units too."""
 
 _MI, _GI = 2**20, 2**30
@@ -54,7 +54,7 @@ def capacity(given: Mapping[str, str]) -> dict[str, Any]:
 def reserved(machine: Any, by: Any, step: str = "1Mi") -> dict[str, str]:
     """Return what is reserved of a machine, as kubeReserved has it.
 
-    ``machine`` is a result of capacity(). ``by`` is a key of FORMULAS, or a list of size classes. A class has
+    ``machine`` is a result of capacity(). ``by`` is a key of _FORMULAS, or a list of size classes. A class has
     ``reserved``, and ``up_to`` with the most ``cpu``, ``memory``, ``storage`` and ``pods`` of its machines, as
     quantities. The first class that fits counts, and its amounts are returned as they are.
 
@@ -64,10 +64,10 @@ def reserved(machine: Any, by: Any, step: str = "1Mi") -> dict[str, str]:
         raise ValueError("the capacity is not a mapping: pass kubelet_capacity")
     if not isinstance(by, str):
         return _of_class(machine, by)
-    if by not in FORMULAS:
-        raise ValueError(f"there is no formula {by!r}: use one of {', '.join(FORMULAS)}, or a list of size classes")
+    if by not in _FORMULAS:
+        raise ValueError(f"there is no formula {by!r}: use one of {', '.join(_FORMULAS)}, or a list of size classes")
     size = _size(step)
-    formula = FORMULAS[by]
+    formula = _FORMULAS[by]
     missing = [key for key in formula.needs if not isinstance(machine.get(key), int)]
     if missing:
         raise ValueError(f"the formula {by} needs {' and '.join(missing)} of the machine, which the capacity lacks")
@@ -81,7 +81,7 @@ def _size(step: str) -> Fraction:
     return size
 
 
-def _shown(found: Amounts, step: Fraction) -> Iterator[tuple[str, str]]:
+def _shown(found: _Amounts, step: Fraction) -> Iterator[tuple[str, str]]:
     for resource in RESERVABLE:
         if resource not in found:
             continue
@@ -95,7 +95,7 @@ def _up(amount: Fraction) -> int:
     return int(-(-amount // 1))
 
 
-def _in_steps(units: Fraction, steps: Steps) -> Fraction:
+def _in_steps(units: Fraction, steps: _Steps) -> Fraction:
     """Return the sum of what is reserved of these units."""
     total = Fraction(0)
     for size, share in steps[:-1]:
@@ -112,7 +112,7 @@ _CPU_OF_AKS = ((1, Fraction(60)), (1, Fraction(40)), (2, Fraction(20)), (0, Frac
 _MEMORY = tuple((gib * _GI, Fraction(percent, 100)) for gib, percent in ((4, 25), (4, 20), (8, 10), (112, 6), (0, 2)))
 
 
-def _eks(machine: Mapping[str, int]) -> Amounts:
+def _eks(machine: Mapping[str, int]) -> _Amounts:
     memory = (255 + 11 * machine["pods"]) * _MI
     return {
         "cpu": _in_steps(Fraction(machine["cpu"]), _CPU),
@@ -121,7 +121,7 @@ def _eks(machine: Mapping[str, int]) -> Amounts:
     }
 
 
-def _gke(machine: Mapping[str, int]) -> Amounts:
+def _gke(machine: Mapping[str, int]) -> _Amounts:
     memory = Fraction(255 * _MI)
     if machine["memory"] >= _GI:
         memory = _in_steps(Fraction(machine["memory"]), _MEMORY)
@@ -133,7 +133,7 @@ def _gke(machine: Mapping[str, int]) -> Amounts:
     }
 
 
-def _aks(machine: Mapping[str, int]) -> Amounts:
+def _aks(machine: Mapping[str, int]) -> _Amounts:
     by_pods = Fraction((20 * machine["pods"] + 50) * _MI)
     return {
         "cpu": _in_steps(Fraction(machine["cpu"]), _CPU_OF_AKS),
@@ -141,7 +141,7 @@ def _aks(machine: Mapping[str, int]) -> Amounts:
     }
 
 
-def _ocp(machine: Mapping[str, int]) -> Amounts:
+def _ocp(machine: Mapping[str, int]) -> _Amounts:
     """Return what the script of OpenShift prints, with its own rounding: to the nearest GiB, and to 10 millicores."""
     cpu = 60 + 12 * (machine["cpu"] - 1)
     above = max(machine["memory"] // _GI - 8, 0)
@@ -156,24 +156,24 @@ def _ocp(machine: Mapping[str, int]) -> Amounts:
     }
 
 
-class Formula(NamedTuple):
+class _Formula(NamedTuple):
     """A published formula, and the keys of a capacity that it needs."""
 
-    of: Callable[[Mapping[str, int]], Amounts]
+    of: Callable[[Mapping[str, int]], _Amounts]
     needs: tuple[str, ...]
 
 
-FORMULAS = {
-    "eks": Formula(_eks, ("cpu", "pods")),
-    "gke": Formula(_gke, ("cpu", "memory", "storage")),
-    "aks": Formula(_aks, ("cpu", "memory", "pods")),
-    "ocp": Formula(_ocp, ("cpu", "memory")),
+_FORMULAS = {
+    "eks": _Formula(_eks, ("cpu", "pods")),
+    "gke": _Formula(_gke, ("cpu", "memory", "storage")),
+    "aks": _Formula(_aks, ("cpu", "memory", "pods")),
+    "ocp": _Formula(_ocp, ("cpu", "memory")),
 }
 
 
 def _of_class(machine: Mapping[str, Any], classes: Any) -> dict[str, str]:
     if not isinstance(classes, (list, tuple)):
-        raise ValueError(f"size classes are a list, and a formula is one of {', '.join(FORMULAS)}")
+        raise ValueError(f"size classes are a list, and a formula is one of {', '.join(_FORMULAS)}")
     for number, one in enumerate(classes, 1):
         place = f"size class {number}"
         if not isinstance(one, Mapping) or not one.keys() <= {"up_to", "reserved"} or "reserved" not in one:

@@ -82,8 +82,7 @@ class NodeUsage:
     """The pods that any restart costs because of the labels of the node, with the requirement that it does not meet."""
 
 
-@dataclass(frozen=True)
-class LossCause:
+class LossCause(NamedTuple):
     """Why a pod is lost: a reason that many nodes can share, and the numbers of this node."""
 
     reason: str
@@ -161,9 +160,11 @@ def _victims(threshold: eviction.Threshold, observed: Observed, pods: Sequence[P
     """Return the pods in the order of their eviction, and whether evicting them suffices."""
     available, target = observed.available, threshold.target(observed.capacity)
     chosen: list[Pod] = []
-    for pod in sorted((pod for pod in pods if not pod.critical), key=lambda pod: _rank(pod, threshold.signal)):
+    for pod in sorted(pods, key=lambda pod: _rank(pod, threshold.signal)):
         if available >= target:
             break
+        if pod.critical:
+            continue
         chosen.append(pod)
         available += pod.usage.get(threshold.signal, Fraction(0))
     return chosen, available >= target

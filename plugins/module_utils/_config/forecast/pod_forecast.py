@@ -18,30 +18,18 @@ from ..fields.fields import NEWEST_MINOR, OLDEST_MINOR
 from ..rules import eviction
 from ..rules.problem import EffectiveConfig
 from ..values.node_row import counted, shown_nodes
-from ..values.paths import parse
+from ..values.paths import top
 from . import admission, allocatable, node_usage
 from .node_usage import LossCause, NodeUsage, Pod
 
 EVICTED, REFUSED, UNKNOWN = KINDS = ("evicted", "refused", "unknown")
-_MAP_FIELDS = (
-    "evictionHard",
-    "evictionSoft",
-    "evictionSoftGracePeriod",
-    "evictionMinimumReclaim",
-    "kubeReserved",
-    "systemReserved",
-)
 _CPU_FIELDS = ("cpuManagerPolicy", "cpuManagerPolicyOptions", "reservedSystemCPUs")
 _TOPOLOGY_FIELDS = ("topologyManagerPolicy", "topologyManagerPolicyOptions", "topologyManagerScope")
 _MEMORY_FIELDS = ("memoryManagerPolicy", "reservedMemory")
 FIELDS = (
-    *_MAP_FIELDS,
-    "enforceNodeAllocatable",
-    "maxPods",
-    "podsPerCore",
-    *_CPU_FIELDS,
-    *_TOPOLOGY_FIELDS,
-    *_MEMORY_FIELDS,
+    *("evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionMinimumReclaim"),
+    *("kubeReserved", "systemReserved", "enforceNodeAllocatable", "maxPods", "podsPerCore"),
+    *(*_CPU_FIELDS, *_TOPOLOGY_FIELDS, *_MEMORY_FIELDS),
 )
 """The fields that decide which pods run."""
 
@@ -61,9 +49,13 @@ class ConfigChange:
         changes: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         known = min(max(minor, OLDEST_MINOR), NEWEST_MINOR)
-        hidden = {str(parse(row["path"])[0]) for row in changes if row["shadowed_by"]}
+        after = dict(desired)
+        for row in changes:
+            if row["shadowed_by"]:
+                hidden = top(row["path"])
+                after[hidden] = running.get(hidden)
         self.old = EffectiveConfig(running, known)
-        self.new = EffectiveConfig({**desired, **{name: running.get(name) for name in hidden}}, known)
+        self.new = EffectiveConfig(after, known)
 
     def touches(self, *fields: str) -> bool:
         """Return whether the change gives one of the fields another meaning."""
@@ -79,13 +71,11 @@ def room(change: ConfigChange, capacity: Any) -> dict[str, dict[str, str]]:
         return {}
     has = allocatable.parsed(capacity)
     before, after = allocatable.allocatable(change.old, has), allocatable.allocatable(change.new, has)
-    found = {}
+    found: dict[str, dict[str, str]] = {}
     for resource in allocatable.RESOURCES:
-        if resource in after:
-            row = {"before": before[resource], "after": after[resource]}
-            if resource in has:
-                row["capacity"] = has[resource]
-            found[resource] = {key: allocatable.quantity(resource, amount) for key, amount in row.items()}
+        for key, amounts in (("before", before), ("after", after), ("capacity", has)):
+            if resource in after and resource in amounts:
+                found.setdefault(resource, {})[key] = allocatable.quantity(resource, amounts[resource])
     return found
 
 
@@ -102,12 +92,14 @@ def forecast(change: ConfigChange, usage: NodeUsage) -> dict[str, list[Any]]:
     """
     found = nothing()
     _evictions(change, usage, found)
-    placed = [pod for pod in usage.pods if pod.key not in usage.misplaced]
-    before = admission.refused(placed, allocatable.allocatable(change.old, usage.capacity))
-    after = admission.refused(placed, allocatable.allocatable(change.new, usage.capacity))
+    placed = []
     for pod in usage.pods:
         if pod.key in usage.misplaced:
             found[REFUSED].append(_row(pod, LossCause(admission.REASON, usage.misplaced[pod.key])))
+        else:
+            placed.append(pod)
+    before = admission.refused(placed, allocatable.allocatable(change.old, usage.capacity))
+    after = admission.refused(placed, allocatable.allocatable(change.new, usage.capacity))
     for pod in placed:
         if pod.key in after and pod.key not in before:
             found[REFUSED].append(_row(pod, after[pod.key]))
@@ -122,12 +114,8 @@ def _evictions(change: ConfigChange, usage: NodeUsage, found: dict[str, list[Any
         # Even without numbers, thresholds that did not change are known to be harmless.
         less = allocatable.reserved(change.new, "memory") > allocatable.reserved(change.old, "memory")
         if less or eviction.thresholds(change.old) != eviction.thresholds(change.new):
-            found[UNKNOWN].append(
-                _row(
-                    None,
-                    LossCause("the evicted pods are not known: the kubelet's statistics cannot be read", usage.unread),
-                )
-            )
+            reason = "the evicted pods are not known: the kubelet's statistics cannot be read"
+            found[UNKNOWN].append(_row(None, LossCause(reason, usage.unread)))
         return
     before, after = node_usage.pressure(change.old, usage), node_usage.pressure(change.new, usage)
     for pod in usage.pods:
@@ -160,8 +148,9 @@ def _row(pod: Pod | None, *causes: LossCause) -> dict[str, Any]:
     row: dict[str, Any] = {"namespace": None, "pod": None, "uid": None}
     if pod:
         row = {"namespace": pod.namespace, "pod": pod.name, "uid": pod.uid}
-    row["reason"] = "; ".join(cause.reason for cause in causes)
-    row["detail"] = "; ".join(cause.detail for cause in causes if cause.detail)
+    reasons, details = zip(*causes)
+    row["reason"] = "; ".join(reasons)
+    row["detail"] = "; ".join(filter(None, details))
     return row
 
 
@@ -219,20 +208,24 @@ def refusal(nodes: Nodes, counts: Mapping[str, int], allowed: int) -> str:
 
 
 def _reasons(nodes: Nodes, kind: str) -> Iterator[str]:
-    groups: dict[tuple[str, str], list[tuple[str, Mapping[str, Any]]]] = {}
+    hit: dict[tuple[str, str], dict[str, str]] = {}
+    pods_of: dict[tuple[str, str], list[str]] = {}
     for name, node in nodes.items():
         for row in node[kind]:
             # Nodes of one size have one room.
             room_left = row["detail"] if row["reason"].startswith(admission.NO_ROOM) else ""
-            groups.setdefault((row["reason"], room_left), []).append((name, row))
-    for (reason, _room), rows in groups.items():
-        hit = list(dict.fromkeys(name for name, _given in rows))
-        pods = [f"{row['namespace']}/{row['pod']}" for _node, row in rows if row["pod"] is not None]
+            group = (row["reason"], room_left)
+            hit.setdefault(group, {}).setdefault(name, row["detail"])
+            pods = pods_of.setdefault(group, [])
+            if row["pod"] is not None:
+                pods.append(f"{row['namespace']}/{row['pod']}")
+    for group, details in hit.items():
+        pods = pods_of[group]
+        text = f"{_WORDS[kind]} on {shown_nodes(list(details))}: {group[0]}"
         # The numbers of one node stand for all nodes; the result holds those of every node.
-        first, row = rows[0]
-        text = f"{_WORDS[kind]} on {shown_nodes(hit)}: {reason}"
-        if row["detail"]:
-            text += f" ({first}: {row['detail']})"
+        first, detail = next(iter(details.items()))
+        if detail:
+            text += f" ({first}: {detail})"
         if pods:
             text = f"{shown_nodes(pods, 'pod')} {text}"
         if kind == UNKNOWN or not pods:

@@ -22,7 +22,7 @@ FIELDS = frozenset(
 DEADLINE = "DeadlineExceeded"
 # Reasons of the condition DisruptionTarget (since Kubernetes 1.26) that the node has caused. The others,
 # EvictionByEvictionAPI and PreemptionByScheduler, are requests to the API server.
-BY_THE_NODE = ("DeletionByTaintManager", "DeletionByPodGC", "TerminationByKubelet")
+_BY_THE_NODE = ("DeletionByTaintManager", "DeletionByPodGC", "TerminationByKubelet")
 DELETED = "deleted through the API"
 
 
@@ -128,7 +128,7 @@ def _deleted(old: Pod, new: Pod | None, seen: Pod | None, follower: Pod | None, 
     if old["static"] or (new is not None and new["reason"] != TERMINATING):
         return "reported", ""
     if seen and seen["disruption"]:
-        kind = "lost" if seen["disruption"] in BY_THE_NODE else "reported"
+        kind = "lost" if seen["disruption"] in _BY_THE_NODE else "reported"
         return kind, f"{DELETED} ({seen['disruption']})"
     if follower:
         return "lost", f"deleted, and the kubelet refuses {follower['name']}, its successor: {follower['fault']}"

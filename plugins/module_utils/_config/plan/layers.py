@@ -13,8 +13,8 @@ import itertools
 import json
 from typing import Any, Iterable, Mapping, Sequence
 
-from ..fields import binary_facts, compare, complete_config, overlay
-from ..profile import profiles
+from .. import profiles
+from ..fields import binary_facts, compare, fields, overlay
 from ..values import paths
 from ..values.document import DocumentError, accept, parse
 
@@ -126,9 +126,8 @@ def lay_common(base: Mapping[str, Any], overrides: Iterable[Sequence[Mapping[str
     agreed = dict(base)
     if results:
         agreed = _agreed(base, results, ())
-    kept = {*compare.HEADER, *complete_config.machine_specific(base), *complete_config.machine_specific(agreed)}
-    agreed = {name: value for name, value in agreed.items() if name not in kept}
-    return copy.deepcopy({**agreed, **{name: value for name, value in base.items() if name in kept}})
+    kept = {*paths.HEADER, *fields.machine_specific(base), *fields.machine_specific(agreed)}
+    return copy.deepcopy({**paths.without(agreed, kept), **paths.without(base, base.keys() - kept)})
 
 
 def not_shared(

@@ -1,8 +1,12 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The record of a node's own values: what the node had before sources of this collection replaced it, and what of it
-counts again because the inventory does not declare it any more.
+"""What is a node's own: the record of its values, which sources of this collection replaced and which count again once
+the inventory does not declare them any more; and its config file as it is now, on which a checkpoint is built, and over
+which a drop-in is laid.
+
+A source on that file holds no defaults, and what kubeadm, a package or a person changes in the file comes in with the
+next rollout.
 
 A record is a mapping: ``own`` has the value of each replaced path, as a list of one value (None: absent), or an empty
 list if the value is not known. ``complete`` is false if sources without a record came before, so that a value found on
@@ -14,11 +18,14 @@ where that is known.
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Iterable, Iterator, Mapping, NamedTuple
+from typing import Any, Collection, Dict, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
-from ..fields import compare, fields, overlay
+from ..delivery import LINK, of_row
+from ..fields import compare, fields, merged_dropins, overlay, shadow
+from ..host_facts import NOT_READ, HostFacts
 from ..rules.problem import WARNING, Problem
-from ..values import annotation, paths, reference
+from ..values import annotation, following, paths, reference
+from ..values.short_texts import minor_of
 from .layers import Declared
 
 Record = Dict[str, Any]
@@ -46,7 +53,7 @@ def read(value: Any) -> tuple[Record | None, dict[str, str]]:
         }
     if found is None:
         return None, {}
-    return {name: found[name] for name in (*_SHAPE, CAPACITY) if name in found}, {}
+    return paths.only(found, (*_SHAPE, CAPACITY)), {}
 
 
 def given(value: Any) -> Record | None:
@@ -74,7 +81,7 @@ def of_node(row: Mapping[str, Any]) -> Record:
     if not isinstance(record, dict):
         return {**NO_RECORD, "complete": False}
     # What it had then makes no plan different.
-    record = {name: value for name, value in record.items() if name != CAPACITY}
+    record = paths.without(record, (CAPACITY,))
     status = row.get("status") or {}
     active = reference.held(status.get("active")).get("name")
     runs = active and active == record["source"] == reference.held(source).get("name") and not status.get("error")
@@ -117,7 +124,7 @@ def _is_path(path: str) -> bool:
         keys = paths.parse(path)
     except ValueError:
         return False
-    return bool(keys) and keys[0] not in ("kind", "apiVersion") and all(isinstance(key, str) for key in keys)
+    return bool(keys) and keys[0] not in paths.HEADER and all(isinstance(key, str) for key in keys)
 
 
 class Undeclared(NamedTuple):
@@ -127,6 +134,10 @@ class Undeclared(NamedTuple):
     """The node's own value, where it differs from the live one; None: absent."""
     unknown: list[str]
     """The paths whose own value is not known."""
+
+    def removals(self, values: Mapping[str, Any]) -> list[compare.Change]:
+        """Return the changes of the values at these paths, whose result is not known."""
+        return [compare.Change(path, values[path], None, False) for path in self.unknown if path in values]
 
 
 NOTHING = Undeclared({}, [])
@@ -198,3 +209,139 @@ def _fits(config: Any, path: paths.Path) -> bool:
         if config is None:
             return True
     return isinstance(config, Mapping)
+
+
+_SECRETS = sorted(field.path for field in fields.ALL.values() if field.secret)
+
+
+class Files(NamedTuple):
+    """The node's own config file, and the one that its kubelet reads now: the same, or a checkpoint."""
+
+    own: dict[str, Any]
+    read: dict[str, Any]
+    earlier: Sequence[Mapping[str, Any]] = ()
+    """The drop-ins of others that the kubelet lays before ours, in its order."""
+    later: Sequence[Mapping[str, Any]] = ()
+    outdated: bool = False
+    """Files that the kubelet reads were changed after its process started."""
+    overridden: Sequence[str] = ()
+    """The paths that flags of its next start override."""
+
+
+class OwnFileError(ValueError):
+    """The own file of a node is not known. The text is the cause."""
+
+
+def files_needed(
+    current: Mapping[str, Any], deliveries: Mapping[str, str], transports: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return the nodes of a dump whose plan needs their own config file, by their requested deliveries and transports.
+
+    A follower has reported that of its node already.
+    """
+    found = []
+    for name, row in current.get("nodes", {}).items():
+        minor = minor_of(row.get("kubelet_version"))
+        by_ssh = (transports or {}).get(name, following.AUTO) == following.SSH
+        if row.get("follower") and not by_ssh:
+            continue
+        if minor is not None and of_row(deliveries.get(name), row, minor).needs_file(minor):
+            found.append(name)
+    return found
+
+
+def files_of(facts: HostFacts, live: Mapping[str, Any]) -> Files:
+    """Return the files that were seen on a node with `disk` and the delivery `dropin`.
+
+    The node hides secrets, so those of ``live`` take their place. Raises OwnFileError.
+    """
+    if facts.own is None:
+        raise OwnFileError(facts.fault or NOT_READ)
+    path, contents = facts.local_config, dict(facts.own)
+    own = contents.pop(path, None) if path else {}
+    if own is None:
+        raise OwnFileError(_unread(facts, path, path))
+    read: Mapping[str, Any] | None = own
+    if facts.reference:
+        read = facts.content
+    if read is None:
+        raise OwnFileError(_unread(facts, facts.file, f"{facts.file}, which the kubelet reads,"))
+    for dropin, content in contents.items():
+        if content is None:
+            raise OwnFileError(_unread(facts, dropin, f"its drop-in {dropin}"))
+    before, after = merged_dropins.around(contents, facts.link or LINK)
+    earlier, later = list(before.values()), list(after.values())
+    return Files(_revealed(own, live), _revealed(read, live), earlier, later, facts.outdated, list(facts.flags))
+
+
+def _unread(facts: HostFacts, path: str, what: str) -> str:
+    """Return in words that a file cannot be read, and why if the node has reported that."""
+    why = facts.unreadable.get(path, "").rstrip(".")
+    return f"{what} cannot be read" + (f": {why}" if why else "")
+
+
+def later(files: Files, declared: Declared, minor: int) -> list[compare.Change]:
+    """Return the changes from the file that the kubelet reads to the own file, where no layer declares anything.
+
+    Raises OverlayError.
+    """
+    found = compare.changes(files.read, declared.over(files.own), minor)
+    return not_declared(found, declared)
+
+
+def pending(
+    files: Files, ours: Mapping[str, Any], declared: Declared, live: Mapping[str, Any], minor: int
+) -> list[compare.Change]:
+    """Return what a restart changes on a node whose own file changed since its kubelet started, if nothing declares it.
+
+    ``ours`` is our drop-in. Only values whose effect is known count. A kubelet whose file is older than it is also runs
+    values that it has computed itself, so nothing is pending there.
+    """
+    if not files.outdated:
+        return []
+    expected = merged_dropins.effective(files.own, [*files.earlier, ours, *files.later], minor)
+    names = declared.keys | Declared([ours]).keys
+    found = compare.changes(live, expected, minor, True)
+    return _not_set(certain(found, files, live, minor), names)
+
+
+def not_declared(changes: Sequence[compare.Change], declared: Declared) -> list[compare.Change]:
+    """Return the changes that no layer declares: they come from the own file."""
+    return _not_set(changes, declared.names)
+
+
+def _not_set(changes: Sequence[compare.Change], names: Collection[str]) -> list[compare.Change]:
+    return [change for change in changes if not overlay.is_set(change.path, names)]
+
+
+def certain(
+    changes: Sequence[compare.Change], files: Files, live: Mapping[str, Any], minor: int
+) -> list[compare.Change]:
+    """Return those changes of the files that a kubelet certainly takes up at its next start."""
+    found = []
+    for change in changes:
+        overridden = overlay.is_set(change.path, files.overridden)
+        computed = shadow.computed(change.path, live, minor)
+        set_by_kubelet = change.after is None and fields.is_of_machine(change.path)
+        if change.known and not (overridden or computed or set_by_kubelet):
+            found.append(change)
+    return found
+
+
+def _revealed(config: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration whose hidden secrets are those that the kubelet runs."""
+    result = dict(config)
+    for name in _SECRETS:
+        if name in result and _hides(result[name]):
+            if live.get(name) is None:
+                raise OwnFileError(f"its {name} is secret, and the kubelet does not run it")
+            result[name] = live[name]
+    return result
+
+
+def _hides(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        return any(map(_hides, value))
+    return bool(value == shadow.HIDDEN)

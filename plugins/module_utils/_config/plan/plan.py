@@ -20,13 +20,13 @@ from ..forecast import allocatable, pod_forecast
 from ..host_facts import HostFacts
 from ..minors import api_versions
 from ..rules import start_rules
-from ..rules.problem import REFUSAL, WARNING, Problem
+from ..rules.problem import REFUSAL, WARNING, Problem, as_rows
 from ..values import annotation
 from ..values.document import API_VERSION, KIND, accept, parse, render
 from ..values.document import configmap_name as name_of
 from ..values.reference import held, same_place
 from ..values.short_texts import minor_of
-from . import own_file, own_values, plan_node, plan_text, sources
+from . import own_values, plan_node, plan_text, sources
 from .layers import Declared, Layers
 from .own_values import Record
 
@@ -63,8 +63,8 @@ class Request:
     deliveries: Mapping[str, str] | None = None
     """The requested delivery of nodes (delivery.py). What a drop-in does not declare stays the node's own."""
     own: Mapping[str, Any] | None = None
-    """The results of kubelet_preflight_info for the nodes that own_file.needed() names. A checkpoint is that own config
-    file with the layers; with a drop-in, the changes include what the restart takes up from that file.
+    """The results of kubelet_preflight_info for the nodes that own_values.files_needed() names. A checkpoint is that
+    own config file with the layers; with a drop-in, the changes include what the restart takes up from that file.
     """
     migrate: str = STAY
     """With EQUAL or CHANGED, only nodes with a checkpoint are planned: their sources become drop-ins, by default only
@@ -155,8 +155,8 @@ class _Group:
         if asked.replaces_checkpoint:
             planned["migrates"] = True
             if self._request.migrate == EQUAL:
-                differences = [_difference(change).row() for change in planned["changes"]]
-                planned["problems"] = [*planned["problems"], *differences]
+                differences = map(_difference, planned["changes"])
+                planned["problems"] = [*planned["problems"], *as_rows(differences)]
         stops = planned["action"] == "assign"
         if unread and (stops or row.get("source") is not None):
             if asked.delivery.whole:
@@ -171,7 +171,7 @@ class _Group:
         has_checkpoint = of(row.get("delivery")).replaces_file and bool(row.get("source"))
         return self._request.migrate != STAY and not delivery.whole and has_checkpoint
 
-    def _files(self, name: str, asked: plan_node.Asked, seen: HostFacts) -> tuple[own_file.Files | None, str]:
+    def _files(self, name: str, asked: plan_node.Asked, seen: HostFacts) -> tuple[own_values.Files | None, str]:
         """Return the files of a node where its plan needs them, or why they are not known."""
         if asked.delivery.whole:
             needed = asked.delivery.needs_file(asked.minor) and self._request.reverts()
@@ -180,11 +180,11 @@ class _Group:
         if not needed:
             return None, ""
         try:
-            return own_file.of_facts(seen, self._live[asked.live]), ""
-        except own_file.OwnFileError as error:
+            return own_values.files_of(seen, self._live[asked.live]), ""
+        except own_values.OwnFileError as error:
             return None, str(error)
 
-    def _of_left_over(self, asked: plan_node.Asked, files: own_file.Files, seen: HostFacts) -> Record:
+    def _of_left_over(self, asked: plan_node.Asked, files: own_values.Files, seen: HostFacts) -> Record:
         """Return the record of a node without a source, which may have our drop-in all the same."""
         if not seen.ours or not any((*asked.layers, self._request.target)):
             return asked.record
@@ -269,14 +269,11 @@ class _Group:
 
     def _unfit(
         self, row: Mapping[str, Any], asked: plan_node.Asked, desired: plan_node.NodePlan
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, str]]:
         """Return the problems of one node alone, whose assignment its delivery or its resources do not allow."""
         live, minor = self._live[asked.live], asked.minor
-        beyond = self._limits.problems(live, desired.expected, row, minor, asked.argv)
-        return [
-            problem.row()
-            for problem in (*sources.unfit(row, asked.delivery, minor, asked.replaces_checkpoint), *beyond)
-        ]
+        unfit = sources.unfit(row, asked.delivery, minor, asked.replaces_checkpoint)
+        return as_rows([*unfit, *self._limits.problems(live, desired.expected, row, minor, asked.argv)])
 
     def _reference(self, desired: plan_node.NodePlan) -> dict[str, str]:
         """Return the reference to the ConfigMap of a desired configuration, and note that one."""

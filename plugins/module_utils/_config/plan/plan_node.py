@@ -13,10 +13,10 @@ from ..fields import compare, fields, overlay, shadow
 from ..fields.binary_facts import BinaryFacts
 from ..fields.field_row import EFFECTS
 from ..rules import checks, start_rules, types
-from ..rules.problem import REFUSAL, WARNING, Problem
+from ..rules.problem import REFUSAL, WARNING, Problem, as_rows, in_order
 from ..values import paths
 from ..values.document import DocumentError, check_size, render, variant
-from . import own_file, own_values, sources
+from . import own_values, sources
 from .costs import Costs
 from .layers import Declared
 from .own_values import Record
@@ -45,7 +45,10 @@ class NodePlan:
             has_result = row["known"] or row["after"] is not None
             if has_result and row["path"] not in source.by_restart:
                 self._applied_rows.append(row)
-        self._problem_rows = {False: _rows_of(problems), True: _rows_of([*problems, *on_assign])}
+        self._problem_rows = {
+            False: as_rows(in_order(problems)),
+            True: as_rows(in_order([*problems, *on_assign])),
+        }
 
     def rows(self, assign: bool) -> list[dict[str, Any]]:
         """Return the changes; if nothing is assigned, without removals whose result is not known.
@@ -82,7 +85,7 @@ class Asked(NamedTuple):
     """Its own values. What it has of paths that no layer sets is reverted to."""
     argv: Sequence[str] | None = None
     """The words of its kubelet's command line, None if unknown."""
-    files: own_file.Files | None = None
+    files: own_values.Files | None = None
     """Its own config file and drop-ins, None if they do not matter or are not known."""
     replaces_checkpoint: bool = False
     """Whether a drop-in takes the place of its checkpoint."""
@@ -305,7 +308,7 @@ def _zeros(declared: Declared, expected: Mapping[str, Any], minor: int) -> Itera
     runs = compare.normalise(expected, minor, True)
     for path, value in values.items():
         field, shown = fields.lookup(path), paths.show(path)
-        if field is None or value is None or field.unset_at(minor) != "zero" or not compare.is_zero(value, field):
+        if field is None or value is None or not compare.is_unset(value, field, minor):
             continue
         if shown in runs:
             meant, remedy = f"runs {types.show(runs[shown])}", f"Write {types.show(runs[shown])}, or omit the field."
@@ -349,6 +352,3 @@ def _not_for_all(changes: list[compare.Change], layers: Layers, shared: Collecti
             yield Problem(WARNING, path, cause, remedy, "machine-specific")
 
 
-def _rows_of(problems: list[Problem]) -> list[dict[str, str]]:
-    order = sorted(problems, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
-    return [problem.row() for problem in order]

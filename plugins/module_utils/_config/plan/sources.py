@@ -26,7 +26,7 @@ from ..rules import types
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import paths
 from ..values.document import API_VERSION, KIND
-from . import own_file, own_values
+from . import own_values
 from .layers import Declared
 from .own_values import NO_RECORD, NOTHING, Record, Undeclared
 
@@ -43,7 +43,7 @@ class Given(NamedTuple):
     declared: Declared
     record: Record
     """The node's own values."""
-    files: own_file.Files | None = None
+    files: own_values.Files | None = None
     """Its own config file and its drop-ins, None where they do not matter or are not known."""
     target: Config | None = None
     """One complete configuration in place of the live one."""
@@ -81,21 +81,21 @@ class Source(NamedTuple):
         return self.from_file
 
 
-def of(delivery: Delivery, files: own_file.Files | None, replaces_checkpoint: bool) -> Callable[[Given], Source]:
+def of(delivery: Delivery, files: own_values.Files | None, replaces_checkpoint: bool) -> Callable[[Given], Source]:
     """Return the function that makes the source of a node.
 
     `files`: of the node, where they are known. `replaces_checkpoint`: a drop-in takes the place of its checkpoint.
     """
     if delivery.whole and files:
-        return built_on_file
+        return _built_on_file
     if delivery.whole:
-        return built_on_live
+        return _built_on_live
     if files and replaces_checkpoint:
-        return in_place_of_checkpoint
+        return _in_place_of_checkpoint
     return dropin
 
 
-def built_on_live(node: Given) -> Source:
+def _built_on_live(node: Given) -> Source:
     """Return a whole source from the live configuration or the target: `native`, or a `checkpoint` without its file.
 
     Raises OverlayError.
@@ -110,7 +110,7 @@ def built_on_live(node: Given) -> Source:
     return Source(config, _runs(config, node.minor), changes, replaced, absent, node.record, left)
 
 
-def built_on_file(node: Given) -> Source:
+def _built_on_file(node: Given) -> Source:
     """Return a whole source that lays what is declared over the node's own file.
 
     What flags and drop-ins override stays overridden: only what differs between the file that the kubelet reads and the
@@ -136,8 +136,7 @@ def dropin(node: Given) -> Source:
     config = {"kind": KIND, "apiVersion": API_VERSION, **declared}
     expected = merged_dropins.merge(overlay.put(node.live, left.known), [declared])
     values = compare.normalise(node.live, node.minor, True, True)
-    unknown = [compare.Change(path, values.get(path), None, False) for path in left.unknown if path in values]
-    changes = _sorted([*compare.changes(node.live, expected, node.minor, True), *unknown])
+    changes = _sorted([*compare.changes(node.live, expected, node.minor, True), *left.removals(values)])
     replaced = {**dict.fromkeys(names), **_of_paths(values, names)}
     absent = [path for path in own_values.absent_after(changes) if path in replaced]
     record: Record = {**node.record, "own": _of_paths(node.record["own"], names)}
@@ -147,7 +146,7 @@ def dropin(node: Given) -> Source:
     return made
 
 
-def in_place_of_checkpoint(node: Given) -> Source:
+def _in_place_of_checkpoint(node: Given) -> Source:
     """Return the drop-in that takes the place of a checkpoint.
 
     The kubelet then reads its own file again, so what the checkpoint has and neither that file nor a drop-in sets goes.
@@ -193,7 +192,7 @@ def _of_files(node: Given, names: Collection[str]) -> dict[str, Any]:
     files = _files(node)
     without = merged_dropins.effective(files.own, [*files.earlier, *files.later], node.minor)
     found = compare.changes(node.live, without, node.minor, True)
-    certain = compare.after(own_file.certain(found, files, node.live, node.minor))
+    certain = compare.after(own_values.certain(found, files, node.live, node.minor))
     now = compare.normalise(without, node.minor, runs=True)
     unsure = compare.after(found).keys() - certain
     return {path: now.get(path) for path in names if path not in unsure}
@@ -201,7 +200,7 @@ def _of_files(node: Given, names: Collection[str]) -> dict[str, Any]:
 
 def is_empty(config: Config) -> bool:
     """Return whether a drop-in declares nothing."""
-    return set(config) <= set(compare.HEADER)
+    return not paths.without_header(config)
 
 
 def way(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -242,7 +241,7 @@ def _left(node: Given, by_key: bool) -> Undeclared:
     return own_values.undeclared(node.record, node.declared, node.live, node.minor, by_key)
 
 
-def _files(node: Given) -> own_file.Files:
+def _files(node: Given) -> own_values.Files:
     if node.files is None:
         raise ValueError("the files of the node are not known")
     return node.files
@@ -264,14 +263,14 @@ def _without_record(
     """
     absent = own_values.absent_after(found)
     changes = [change for change in found if change.path in moved or change.path not in absent]
-    from_file = frozenset(compare.after(own_file.undeclared(changes, node.declared)))
+    from_file = frozenset(compare.after(own_values.not_declared(changes, node.declared)))
     kept = [path for path in absent if overlay.is_set(path, names)]
     return Source(config, expected, changes, replaced, kept, NO_RECORD, from_file=from_file)
 
 
-def _after_restart(made: Source, node: Given, files: own_file.Files) -> Source:
+def _after_restart(made: Source, node: Given, files: own_values.Files) -> Source:
     """Return the source of a drop-in with what the restart takes up from the own file in its effect."""
-    pending = own_file.pending(files, made.config, node.declared, node.live, node.minor)
+    pending = own_values.pending(files, made.config, node.declared, node.live, node.minor)
     if not pending:
         return made
     expected = overlay.put(made.expected, compare.after(pending))
@@ -295,13 +294,12 @@ def for_machine(target: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str,
 
     The arguments are not modified, but their values are shared.
     """
-    of_machine = {name: live[name] for name in fields.MACHINE if name in live}
-    return {**declared(target), **of_machine}
+    return {**declared(target), **paths.only(live, fields.MACHINE)}
 
 
 def declared(target: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``target`` without the fields that belong to one machine, as a layer of a drop-in."""
-    return {name: value for name, value in target.items() if name not in fields.MACHINE}
+    return paths.without(target, fields.MACHINE)
 
 
 def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem]:

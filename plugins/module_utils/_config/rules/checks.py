@@ -15,7 +15,7 @@ from ..fields.binary_facts import BinaryFacts
 from ..fields.compare import Change
 from ..values import paths
 from . import fatal, feature_gates, start_rules, types, validation
-from .problem import WARNING, EffectiveConfig, Problem
+from .problem import WARNING, EffectiveConfig, Problem, in_order
 
 VALIDATED = {*validation.NAMES, *feature_gates.NAMES}
 """The rules of the kubelet's validation."""
@@ -26,8 +26,7 @@ def problems(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None =
 
     `binary`: what this kubelet's own binary answered, if it was asked.
     """
-    found = {_helped(problem, config, minor) for problem in _found(config, minor, binary)}
-    return sorted(found, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
+    return in_order({_helped(problem, config, minor) for problem in _found(config, minor, binary)})
 
 
 def _found(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> set[Problem]:
@@ -62,25 +61,15 @@ def warned(problem: Problem) -> Problem:
 
 
 _FILE = "A kubelet that cannot load it does not start"
-_PAIR = (
-    None,
-    f"{_FILE}: certificate and key must exist and match",
-    "Make sure that both files are on every node concerned.",
-)
+_WHERE = "on every node concerned."
+_THERE = f"Make sure that the file is {_WHERE}"
+_PAIR = (None, f"{_FILE}: certificate and key must exist and match", f"Make sure that both files are {_WHERE}")
 # path -> (the value that causes the warning or None for any, message, remedy)
 _RULES: dict[str, tuple[Any, str, str]] = {
-    "authentication.x509.clientCAFile": (
-        None,
-        f"{_FILE}: unable to load client CA file",
-        "Make sure that the file is on every node concerned.",
-    ),
+    "authentication.x509.clientCAFile": (None, f"{_FILE}: unable to load client CA file", _THERE),
     "tlsCertFile": _PAIR,
     "tlsPrivateKeyFile": _PAIR,
-    "resolvConf": (
-        None,
-        "new pods fail when the file does not exist on the node",
-        "Make sure that the file is on every node concerned.",
-    ),
+    "resolvConf": (None, "new pods fail when the file does not exist on the node", _THERE),
     "cgroupDriver": (
         None,
         "the kubelet does not start, or loses its pods, when the container runtime uses another cgroup driver",

@@ -58,16 +58,16 @@ def thresholds(config: EffectiveConfig) -> list[Threshold]:
 
     Those without an amount are omitted; check() refuses them.
     """
-    reclaim, grace = config.pairs("evictionMinimumReclaim"), config.pairs("evictionSoftGracePeriod")
-    hard, soft = config.pairs("evictionHard"), config.pairs("evictionSoft")
-    found = [Threshold("evictionHard", one, hard[one], reclaim.get(one, "0"), "") for one in sorted(hard)]
-    found += [
-        Threshold("evictionSoft", one, soft[one], reclaim.get(one, "0"), grace.get(one, "")) for one in sorted(soft)
-    ]
-    if "pods" in config.texts("enforceNodeAllocatable") and "memory.available" in hard:
-        value, least = hard["memory.available"], reclaim.get("memory.available", "0")
-        found.append(Threshold("evictionHard", ALLOCATABLE_MEMORY, value, least))
-    return [one for one in found if one.value not in _OFF and _is_amount(one.value) and _is_amount(one.reclaim)]
+    reclaim = config.pairs("evictionMinimumReclaim")
+    graces: dict[str, dict[str, str]] = {"evictionHard": {}, "evictionSoft": config.pairs("evictionSoftGracePeriod")}
+    found = []
+    for field, grace in graces.items():
+        for signal, value in sorted(config.pairs(field).items()):
+            found.append(Threshold(field, signal, value, reclaim.get(signal, "0"), grace.get(signal, "")))
+    hard = config.pairs("evictionHard").get("memory.available")
+    if "pods" in config.texts("enforceNodeAllocatable") and hard is not None:
+        found.append(Threshold("evictionHard", ALLOCATABLE_MEMORY, hard, reclaim.get("memory.available", "0")))
+    return list(filter(_counts, found))
 
 
 # Values that switch a threshold off (parseThresholdStatement).
@@ -82,12 +82,13 @@ def amount(value: str, capacity: Fraction) -> Fraction:
     return capacity * percentage / 100
 
 
-def _is_amount(value: str) -> bool:
+def _counts(threshold: Threshold) -> bool:
+    """Return whether a threshold is on and has amounts."""
     try:
-        amount(value, Fraction(0))
+        threshold.target(Fraction(0))
     except ValueError:
         return False
-    return True
+    return threshold.value not in _OFF
 
 
 def signals(minor: int) -> tuple[str, ...]:

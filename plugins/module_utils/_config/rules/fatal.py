@@ -21,7 +21,7 @@ from .problem import LAST_READ, REFUSAL, EffectiveConfig, Finding, Problem
 _Rules = Mapping[str, Callable[[EffectiveConfig], Iterator[Finding]]]
 VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
 
-CIPHERS = frozenset(
+_CIPHERS = frozenset(
     (
         "TLS_AES_128_GCM_SHA256",
         "TLS_AES_256_GCM_SHA384",
@@ -171,7 +171,7 @@ def _tls_version(config: EffectiveConfig) -> Iterator[Finding]:
 def _tls_ciphers(config: EffectiveConfig) -> Iterator[Finding]:
     # As above.
     for position, name in enumerate(config.texts("tlsCipherSuites")):
-        if name not in CIPHERS:
+        if name not in _CIPHERS:
             message = f"Cipher suite {name} not supported or doesn't exist"
             remedy = "Use Go's names, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."
             yield paths.show(("tlsCipherSuites", position)), message, remedy

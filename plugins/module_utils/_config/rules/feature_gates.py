@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any, Iterator, Mapping
 
 from ..fields import gates
-from ..fields.binary_facts import BinaryFacts
 from ..fields.fields import NEWEST_MINOR
 from .problem import REFUSAL, WARNING, EffectiveConfig, Problem
 
@@ -39,45 +38,34 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
         if name in gates.GROUPS or not isinstance(value, bool):
             continue
         if config.binary and name in config.binary.gates:
-            yield from _answered(name, value, config.binary, config.minor)
-        else:
-            for problem in _one(name, value, min(config.minor, NEWEST_MINOR)):
-                if not newer:
-                    yield problem
-                elif gates.lookup(name) is not None:
-                    yield replace(problem, severity=WARNING)
+            known, only = not config.binary.lacks_gate(name), config.binary.locked(name)
+            yield from _one(name, value, known, only, config.minor)
+        elif not newer:
+            yield from _one(name, value, *_of_tables(name, config.minor), config.minor)
+        elif gates.lookup(name) is not None:
+            for problem in _one(name, value, *_of_tables(name, NEWEST_MINOR), NEWEST_MINOR):
+                yield replace(problem, severity=WARNING)
     if not newer:
         yield from _needs(given, config.minor)
 
 
-def _one(name: str, value: bool, minor: int) -> Iterator[Problem]:
+def _of_tables(name: str, minor: int) -> tuple[bool, bool | None]:
+    """Return whether a kubelet of a minor knows a gate, and the only value that it takes; None if it takes both."""
     state = gates.state(name, minor)
-    if state is None:
-        yield _unrecognized(name, value, minor)
-    elif state.locked:
-        yield from _limited(name, value, state.default, minor)
-    else:
-        yield from _limited(name, value, None, minor)
+    if state is None or not state.locked:
+        return state is not None, None
+    return True, state.default
 
 
-def _answered(name: str, value: bool, binary: BinaryFacts, minor: int) -> Iterator[Problem]:
-    if binary.lacks_gate(name):
-        yield _unrecognized(name, value, minor)
-    else:
-        yield from _limited(name, value, binary.locked(name), minor)
-
-
-def _limited(name: str, value: bool, only: bool | None, minor: int) -> Iterator[Problem]:
-    """Yield a refusal if a known gate takes another value only; `only` is None if it takes both."""
-    if only is not None and value is not only:
+def _one(name: str, value: bool, known: bool, only: bool | None, minor: int) -> Iterator[Problem]:
+    """Yield a refusal of a gate that is not known, or that takes another value only."""
+    if not known:
+        yield _problem(name, value, UNKNOWN, f"unrecognized feature gate: {name}", _remedy(name, minor))
+    elif only is not None and value is not only:
         yield _locked(name, value, only)
     elif name == _DYNAMIC and value and minor >= 24:
         # Not locked, but the kubelet checks it by itself.
         yield _locked(name, value, False)
-
-
-def _unrecognized(name: str, value: bool, minor: int) -> Problem:
-    return _problem(name, value, UNKNOWN, f"unrecognized feature gate: {name}", _remedy(name, minor))
 
 
 def _remedy(name: str, minor: int) -> str:

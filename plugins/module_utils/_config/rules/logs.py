@@ -12,7 +12,6 @@ import re
 from typing import Iterator
 
 from ..fields.compare import FLUSH_TEXT
-from .managers import objects
 from .problem import EffectiveConfig, Finding, Rule
 from .types import show
 
@@ -28,7 +27,7 @@ _SERVER = re.compile(rf"(?!\[)({_HOST}|({_HOST}:)+[0-9]*)|\[.*\](:[0-9]*)?", re.
 
 def _log_verbosity(config: EffectiveConfig) -> Iterator[Finding]:
     levels = [("logging.verbosity", config.number("logging.verbosity"))]
-    modules = objects(config, "logging.vmodule")
+    modules = config.objects("logging.vmodule")
     levels += [(f"logging.vmodule[{at}]", entry.get("verbosity")) for at, entry in enumerate(modules)]
     for path, level in levels:
         if isinstance(level, int) and level > _MOST:

@@ -35,9 +35,11 @@ class Option(NamedTuple):
 
     def stage(self, minor: int) -> str | None:
         """Return the group of the option in a minor, None if that minor does not know it."""
-        stages = zip(self, (ALPHA, BETA, STABLE, STABLE))
-        found = [(since, name) for since, name in stages if since is not None and since <= minor]
-        return max(found)[1] if found else None
+        known: list[tuple[int, str]] = []
+        for since, name in zip(self, (ALPHA, BETA, STABLE, STABLE)):
+            if since is not None and since <= minor:
+                known.append((since, name))
+        return max(known)[1] if known else None
 
 
 _ACROSS_CORES, _ACROSS_NUMA = "distribute-cpus-across-cores", "distribute-cpus-across-numa"
@@ -59,12 +61,6 @@ TOPOLOGY_OPTIONS = {
 _LEAST_NUMA_NODES = 8
 _MOST_NUMA_NODES = 1024
 """As many as a Linux kernel can have (NODES_SHIFT in its Kconfig files)."""
-
-
-def objects(config: EffectiveConfig, path: str) -> list[Mapping[str, Any]]:
-    """Return the mappings in a list."""
-    value = config.value(path)
-    return [entry for entry in paths.typed(value, list) if isinstance(entry, dict)]
 
 
 def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
@@ -89,7 +85,7 @@ def _reserved_memory(config: EffectiveConfig) -> Iterator[Finding]:
 
 
 def _reservations(config: EffectiveConfig) -> Iterator[tuple[Any, str, Any]]:
-    for entry in objects(config, "reservedMemory"):
+    for entry in config.objects("reservedMemory"):
         limits = entry.get("limits")
         for kind, amount in limits.items() if isinstance(limits, dict) else ():
             # A null in a list arrives at the kubelet, which reads it as 0.
@@ -106,15 +102,11 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
     """The Static policy needs the sum of reservedMemory to be what Node Allocatable leaves out."""
     if config.text("memoryManagerPolicy") != "Static" or not config.gate("MemoryManager"):
         return
-    hard = config.pairs("evictionHard").get("memory.available", "0")
-    parts = [config.pairs(field).get("memory", "0") for field in ("kubeReserved", "systemReserved")]
-    given = [str(amount) for _node, kind, amount in _reservations(config) if kind == "memory"]
-    # A share of the machine's memory is known on the node only.
-    left_out = list(map(amounts.known_quantity, (*parts, hard)))
-    reserved = list(map(amounts.known_quantity, given))
-    if None in left_out or None in reserved:
+    try:
+        total, wanted = _memory(config)
+    except ValueError:
+        # A share of the machine's memory is known on the node only. Other rules report what is no quantity.
         return
-    total, wanted = sum(filter(None, reserved)), sum(filter(None, left_out))
     for node, kind, amount in _reservations(config):
         if isinstance(node, int) and not 0 <= node < _MOST_NUMA_NODES:
             yield "reservedMemory", f"no machine has a NUMA node {node}, and the kubelet ends", "Name one of this node."
@@ -133,7 +125,18 @@ def _static_memory(config: EffectiveConfig) -> Iterator[Finding]:
         )
 
 
-def _bytes(amount: Fraction | int) -> str:
+def _memory(config: EffectiveConfig) -> tuple[Fraction, Fraction]:
+    """Return the sum of reservedMemory, and what Node Allocatable leaves out. Raises ValueError for no quantity."""
+    total = left_out = Fraction(0)
+    for _node, kind, amount in _reservations(config):
+        if kind == "memory":
+            total += amounts.parse_quantity(str(amount))
+    for field, key in (("kubeReserved", "memory"), ("systemReserved", "memory"), ("evictionHard", "memory.available")):
+        left_out += amounts.parse_quantity(config.pairs(field).get(key, "0"))
+    return total, left_out
+
+
+def _bytes(amount: Fraction) -> str:
     for number, unit in ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki")):
         if amount and amount % number == 0:
             return f"{amount / number}{unit}"
@@ -155,14 +158,15 @@ def _cpu_options(config: EffectiveConfig) -> Iterator[Finding]:
     if options and config.text("cpuManagerPolicy") != "static":
         yield path, f"None policy: received unsupported options={_shown(options)}", "Set cpuManagerPolicy: static."
         return
+    known = _known(CPU_OPTIONS, config.minor)
     for name, value in options.items():
         at = paths.show((path, name))
         yield from _unavailable(config, at, CPU_OPTIONS, name, "CPU Manager Policy")
         if name in CPU_OPTIONS and value not in BOOLEANS:
             yield at, f'bad value for option "{name}": strconv.ParseBool: parsing "{value}"', 'Write "true" or "false".'
-    chosen = {name for name, value in options.items() if BOOLEANS.get(value)}
-    for pair in combinations(sorted(chosen), 2):
-        if set(pair) in _EXCLUSIVE and all(CPU_OPTIONS[name].stage(config.minor) is not None for name in pair):
+    chosen = sorted(name for name, value in options.items() if BOOLEANS.get(value))
+    for pair in combinations(chosen, 2):
+        if set(pair) in _EXCLUSIVE and {*pair} <= known:
             message = f"static policy options {pair[0]} and {pair[1]} can not be used at the same time"
             yield path, message, "Keep one of them."
     # ValidateStaticPolicyOptions
@@ -198,14 +202,18 @@ def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
                 yield at, message, f"Write {_LEAST_NUMA_NODES} or more."
 
 
+def _known(options: Mapping[str, Option], minor: int) -> set[str]:
+    return {name for name, row in options.items() if row.stage(minor) is not None}
+
+
 def _unavailable(
     config: EffectiveConfig, at: str, known: Mapping[str, Option], name: str, kind: str
 ) -> Iterator[Finding]:
     """Yield why an option of this kind, as the kubelet calls it, cannot be used."""
     stage = known[name].stage(config.minor) if name in known else None
     if stage is None:
-        usable = sorted(option for option, row in known.items() if row.stage(config.minor) is not None)
-        yield at, f'unknown {kind} option: "{name}"', f"Use any of {', '.join(usable)}, or remove it."
+        usable = ", ".join(sorted(_known(known, config.minor)))
+        yield at, f'unknown {kind} option: "{name}"', f"Use any of {usable}, or remove it."
         return
     gate = f"{kind.replace(' ', '')}{stage}Options"
     if stage and not config.gate(gate):

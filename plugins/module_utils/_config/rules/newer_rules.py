@@ -15,7 +15,6 @@ from collections import Counter
 from typing import Iterator
 
 from ..values import amounts
-from .managers import objects
 from .problem import ENFORCE, IC, EffectiveConfig, Finding, Rule, quoted
 
 _SECOND = 10**9
@@ -47,7 +46,7 @@ def _throttling(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _taints(config: EffectiveConfig) -> Iterator[Finding]:
     path = "registerWithTaints"
-    for taint in objects(config, path):
+    for taint in config.objects(path):
         key, value, effect = (str(taint.get(name) or "") for name in ("key", "value", "effect"))
         if not _TAINT_KEY.fullmatch(key) or not _TAINT_VALUE.fullmatch(value) or effect not in _TAINT_EFFECTS:
             message = f"invalid taint: {{{key} {value} {effect} <nil>}}"
@@ -58,7 +57,7 @@ def _taints(config: EffectiveConfig) -> Iterator[Finding]:
 
 def _shutdown_by_priority(config: EffectiveConfig) -> Iterator[Finding]:
     path = "shutdownGracePeriodByPodPriority"
-    if not objects(config, path):
+    if not config.objects(path):
         return
     if not config.gate("GracefulNodeShutdownBasedOnPodPriority"):
         message = f"{IC}Specifying {path} requires feature gate GracefulNodeShutdownBasedOnPodPriority"

@@ -8,7 +8,7 @@ wrong type; and what it finds: a problem, as a row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence, Tuple
 
 from ..fields import compare, fields, gates
 from ..fields.binary_facts import BinaryFacts
@@ -36,8 +36,8 @@ class EffectiveConfig:
         """Return the effective value at a dotted path."""
         inside = paths.value_at(self._config, path.split("."))
         field = fields.ALL.get(path)
-        if field and field.unset_at(self.minor) == "zero" and compare.is_zero(inside, field):
-            # The zero means the default, and this minor's default is not known.
+        if field and compare.is_unset(inside, field, self.minor):
+            # A zero here means the default, and this minor's default is not known.
             return None
         return inside
 
@@ -69,6 +69,10 @@ class EffectiveConfig:
     def texts(self, path: str) -> list[str]:
         """Return the strings of a list."""
         return [entry for entry in paths.typed(self.value(path), list) if isinstance(entry, str)]
+
+    def objects(self, path: str) -> list[Mapping[str, Any]]:
+        """Return the mappings in a list."""
+        return [entry for entry in paths.typed(self.value(path), list) if isinstance(entry, dict)]
 
     def cpus(self, path: str) -> list[short_texts.CpuRange]:
         """Return the ranges of a list of CPUs; none of a text that is no such list."""
@@ -116,6 +120,16 @@ class Problem:
         if not self.value:
             del row["value"]
         return row
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems with refusals first, then by path."""
+    return sorted(problems, key=lambda problem: (problem.severity, problem.path, problem.rule, problem.message))
+
+
+def as_rows(problems: Iterable[Problem]) -> list[dict[str, str]]:
+    """Return problems as plain mappings."""
+    return [problem.row() for problem in problems]
 
 
 Finding = Tuple[str, str, str]

@@ -17,9 +17,9 @@ from .problem import REFUSAL, WARNING, EffectiveConfig, Finding, Problem, Rule
 
 HTTP2_SUITES = ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
 CLIENT_CA = "authentication.x509.clientCAFile"
-IDS_PER_POD = 65536
+_IDS_PER_POD = 65536
 """The default, and what idsPerPod is a multiple of."""
-MOST_CPUS = 2**16
+_MOST_CPUS = 2**16
 """More than any Linux kernel is built for (NR_CPUS in its Kconfig files)."""
 _ENFORCED = {
     "system-reserved": ("systemReservedCgroup", "systemReserved"),
@@ -108,7 +108,7 @@ def _user_namespaces(config: EffectiveConfig) -> Iterator[Finding]:
         return
     given = config.number("userNamespaces.idsPerPod") or 0
     # Validation reports others.
-    ids = given if config.minor >= 33 and IDS_PER_POD <= given < 2**32 else IDS_PER_POD
+    ids = given if config.minor >= 33 and _IDS_PER_POD <= given < 2**32 else _IDS_PER_POD
     # The first ones are those of the host.
     most = 2**32 // ids - 1
     if (config.number("maxPods") or 0) > most:
@@ -119,7 +119,7 @@ def _user_namespaces(config: EffectiveConfig) -> Iterator[Finding]:
 def _ids_per_pod(config: EffectiveConfig) -> Iterator[Finding]:
     # As above. The kubelet of 1.33 and 1.34 takes the default range of IDs, which begins at 65536.
     given = config.number("userNamespaces.idsPerPod")
-    if given and given != IDS_PER_POD:
+    if given and given != _IDS_PER_POD:
         message = f"the kubelet ends with {given}, unless its node has a user kubelet with sub-IDs of its own"
         remedy = "Give that user sub-IDs that begin at a multiple of idsPerPod, or leave it out."
         yield "userNamespaces.idsPerPod", message, remedy
@@ -146,7 +146,7 @@ def _cpu_order(config: EffectiveConfig) -> Iterator[Finding]:
 def _cpu_numbers(config: EffectiveConfig) -> Iterator[Finding]:
     # cmd/kubelet/app/server.go getReservedCPUs. The kubelet lists every CPU of a range before it looks at the machine.
     for one in config.cpus("reservedSystemCPUs"):
-        if max(one) >= MOST_CPUS:
+        if max(one) >= _MOST_CPUS:
             message = f"no machine has a CPU {max(one)}, and no kubelet starts without a CPU that it must reserve"
             yield "reservedSystemCPUs", message, "Name CPUs of this node: see /sys/devices/system/cpu/online there."
 
@@ -169,7 +169,7 @@ FATAL = (
 """What ends the kubelet after its validation."""
 HIDES = "hides-kubelet"
 NO_SERVER = "enableServer"
-SERVED = {NO_SERVER: "nothing", "enableDebuggingHandlers": "no /configz, logs or exec"}
+_SERVED = {NO_SERVER: "nothing", "enableDebuggingHandlers": "no /configz, logs or exec"}
 """What a kubelet serves with a field that is false (pkg/kubelet/server/server.go NewServer)."""
 NAMES = frozenset((*(rule.name for rule in FATAL), HIDES, "tls-pair"))
 """The identifiers of all rules here."""
@@ -180,7 +180,7 @@ def hidden(config: EffectiveConfig) -> Iterator[Problem]:
 
     A rollout has no proof then, nor has the next plan a live configuration. `kubectl logs` and `exec` fail too.
     """
-    for field, served in SERVED.items():
+    for field, served in _SERVED.items():
         if config.truth(field) is False:
             remedy = f"Leave {field} out, set it to true, or accept another proof: kubelet_config_allow_hidden: true."
             yield _hides(field, f"false: the kubelet serves {served} then", remedy)
@@ -200,7 +200,7 @@ def hidden(config: EffectiveConfig) -> Iterator[Problem]:
 def unread_by(config: Mapping[str, Any] | None) -> str:
     """Return the field of a configuration with which its kubelet serves no /configz, empty if it serves one."""
     given = config or {}
-    return next((field for field in SERVED if given.get(field) is False), "")
+    return next((field for field in _SERVED if given.get(field) is False), "")
 
 
 def accepted(rows: list[dict[str, str]], read_on_host: bool, allow_hidden: bool) -> list[dict[str, str]]:
@@ -213,12 +213,12 @@ def accepted(rows: list[dict[str, str]], read_on_host: bool, allow_hidden: bool)
         return rows
     known = {"address": _ON_HOST} if read_on_host else {}
     if allow_hidden:
-        known.update({field: _by_status(field) for field in SERVED})
+        known.update({field: _by_status(field) for field in _SERVED})
     return [known.get(row["path"], row) if row["rule"] == HIDES else row for row in rows]
 
 
 def _by_status(field: str) -> dict[str, str]:
-    cause = f"false: the kubelet serves {SERVED[field]} then. Its status and its heartbeat have to show that it worked"
+    cause = f"false: the kubelet serves {_SERVED[field]} then. Its status and its heartbeat have to show that it worked"
     return Problem(WARNING, field, cause, "Roll it back or reset the node before you plan another change.", HIDES).row()
 
 

@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator, Mapping
 
 from ..fields import fields
 from ..fields.binary_facts import BinaryFacts
-from ..fields.compare import FLUSH_TEXT, moment, without_header
+from ..fields.compare import FLUSH_TEXT, moment
 from ..fields.field_row import Field
 from ..minors import fields_of
 from ..values import amounts, document, paths
@@ -40,7 +40,7 @@ def check(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = No
         if key in config and config[key] != wanted:
             cause = f"{key} is {show(config[key])}, which a kubelet cannot load"
             yield Problem(REFUSAL, key, cause, f"Write `{key}: {wanted}` or leave it out.", "header")
-    for key, value in without_header(config).items():
+    for key, value in paths.without_header(config).items():
         judged = form.judge(key, value)
         if judged is not None:
             cause, remedy = judged

@@ -16,7 +16,6 @@ from ..fields.binary_facts import ABSENT, BinaryFacts
 from ..values import paths
 from ..values.node_row import first_of
 from ..values.short_texts import minor_of
-from .flags_table import LAST_MINOR
 from .node_facts import (
     BINARY,
     CGROUP,
@@ -74,12 +73,17 @@ def _only_of_binary(
         remedy = f"Copy the kubelet of 1.{target} there, or correct kubelet_config_target_version."
         yield Finding(UNKNOWN, BINARY, check["binary"], message, remedy)
         return
-    yield from _refused_flags(facts, check, {one.name for one in found if one.kind == FLAG})
-    yield from _refused_values(check, [one for one in found if one.severity == STOPS])
-    yield from _ignored_fields(check, {one.name for one in found if one.kind == FIELD})
+    yield from _refused_flags(facts, check, found)
+    yield from _refused_values(check, found)
+    yield from _ignored_fields(check, found)
 
 
-def _refused_flags(facts: UpgradeFacts, check: Mapping[str, Any], known: set[str]) -> Iterator[Finding]:
+def _named(found: Sequence[Finding], kind: str) -> set[str]:
+    return {one.name for one in found if one.kind == kind}
+
+
+def _refused_flags(facts: UpgradeFacts, check: Mapping[str, Any], found: Sequence[Finding]) -> Iterator[Finding]:
+    known = _named(found, FLAG)
     message = f"{check.get('version')} does not know this flag and would not start"
     for given in check["refused_flags"]:
         # The binary names a flag as it was given.
@@ -89,11 +93,11 @@ def _refused_flags(facts: UpgradeFacts, check: Mapping[str, Any], known: set[str
             yield Finding(STOPS, FLAG, f"--{flag}", message, "Remove it with the upgrade.", where)
 
 
-def _refused_values(check: Mapping[str, Any], stops: Sequence[Finding]) -> Iterator[Finding]:
+def _refused_values(check: Mapping[str, Any], found: Sequence[Finding]) -> Iterator[Finding]:
     path, verdict, messages = check["binary"], check["verdict"], check["messages"]
     if verdict == INVALID:
         for text in messages:
-            if not any(_is_about(one, text) for one in stops):
+            if not any(one.severity == STOPS and _is_about(one, text) for one in found):
                 message = f"{check.get('version')} refuses: {text}"
                 yield Finding(STOPS, BINARY, path, message, "Correct it before the upgrade.")
     elif verdict != VALID:
@@ -102,8 +106,9 @@ def _refused_values(check: Mapping[str, Any], stops: Sequence[Finding]) -> Itera
         yield Finding(UNKNOWN, BINARY, path, message, remedy)
 
 
-def _ignored_fields(check: Mapping[str, Any], gone: set[str]) -> Iterator[Finding]:
+def _ignored_fields(check: Mapping[str, Any], found: Sequence[Finding]) -> Iterator[Finding]:
     message = f"{check.get('version')} does not know this field and ignores it"
+    gone = _named(found, FIELD)
     for field in check["unknown_fields"]:
         if field not in gone and not any(name.startswith(f"{field}.") for name in gone):
             yield Finding(CHANGES, FIELD, field, message, "Remove it.")
@@ -146,7 +151,7 @@ def _other_flags(facts: BinaryFacts, minor: int) -> Iterator[str]:
         if flag.exists_at(minor) and name not in has:
             yield f"this kubelet has no flag --{name} that the tables give to 1.{minor}"
     for name in has:
-        last = LAST_MINOR.get(name, minor)
+        last = fields.LAST_MINOR.get(name, minor)
         if last < minor:
             yield f"this kubelet has the flag --{name} that the tables end with 1.{last}"
 
@@ -203,10 +208,13 @@ def not_asked(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
 
 def _names(facts: UpgradeFacts) -> Mapping[str, Sequence[str]]:
     """Return the names that the node sets, by kind; of the flags those that an earlier minor has not lost already."""
-    flags = {f"--{flag.name}" for flag in facts.flags if flag.name not in LAST_MINOR}
+    flags, names = set(), set()
+    for flag in facts.flags:
+        if flag.name not in fields.LAST_MINOR:
+            flags.add(f"--{flag.name}")
     given = paths.typed(facts.merged(fields.NEWEST_MINOR).get(_GATES), dict)
-    names: set[str] = set()
-    for one in facts.files:
-        written = overlay.written(one.content, by_key=True)
-        names.update(paths.show(keys) for keys, _value in written if keys[0] != _GATES)
+    for file in facts.files:
+        for keys, _value in overlay.written(file.content, by_key=True):
+            if keys[0] != _GATES:
+                names.add(paths.show(keys))
     return {FLAG: sorted(flags), GATE: sorted(given), FIELD: sorted(names)}

@@ -14,7 +14,6 @@ from ..fields.field_row import Field
 from ..rules import fatal, feature_gates, types, validation
 from ..rules.problem import REFUSAL, EffectiveConfig, Problem
 from ..values import paths
-from .flags_table import LAST_MINOR
 from .node_facts import (
     CHANGES,
     DEFAULT,
@@ -50,7 +49,7 @@ def flags(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
 
 def _gone_flag(name: str, target: int, binary: BinaryFacts | None) -> str:
     """Return why the target ends because of a flag, empty if it does not. Its binary knows better than the table."""
-    last = LAST_MINOR.get(name)
+    last = fields.LAST_MINOR.get(name)
     removed = last is not None and last < target
     if binary and binary.flags:
         if name in binary.flags:
@@ -116,15 +115,22 @@ def _gates(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Itera
 def _gate_problems(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> set[Problem]:
     found: set[Problem] = set()
     binary = facts.known_of(target)
-    by_flags = shadow.values(facts.argv, target)
-    own = {path[len(_GATES) + 1 :]: value for path, value in by_flags.items() if path.startswith(f"{_GATES}.")}
+    own = {}
+    for path, value in shadow.values(facts.argv, target).items():
+        field, _dot, name = path.partition(".")
+        if field == _GATES:
+            own[name] = value
     # Each file and the flags have to be right by themselves; only gates that need others are judged together.
-    for given in (*(one.content.get(_GATES) for one in facts.files), own):
-        if isinstance(given, Mapping):
-            alone = feature_gates.check(EffectiveConfig({_GATES: dict(given)}, target, binary))
-            found.update(problem for problem in alone if problem.rule != feature_gates.NEEDS)
-    together = feature_gates.check(EffectiveConfig({_GATES: merged.get(_GATES)}, target, binary))
-    found.update(problem for problem in together if problem.rule == feature_gates.NEEDS)
+    parts = [own]
+    for file in facts.files:
+        parts.append(paths.typed(file.content.get(_GATES), dict))
+    for part in parts:
+        for problem in feature_gates.check(EffectiveConfig({_GATES: part}, target, binary)):
+            if problem.rule != feature_gates.NEEDS:
+                found.add(problem)
+    for problem in feature_gates.check(EffectiveConfig({_GATES: merged.get(_GATES)}, target, binary)):
+        if problem.rule == feature_gates.NEEDS:
+            found.add(problem)
     return found
 
 
@@ -145,7 +151,9 @@ def _refused(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> Ite
 def _problems(config: Mapping[str, Any], minor: int, binary: BinaryFacts | None = None) -> Iterator[Problem]:
     known = paths.present(config)
     effective = EffectiveConfig(known, minor, binary)
-    yield from (problem for problem in types.check(known, minor, binary) if problem.rule not in _IGNORED)
+    for problem in types.check(known, minor, binary):
+        if problem.rule not in _IGNORED:
+            yield problem
     yield from validation.check(effective)
     yield from fatal.check(effective)
 
@@ -205,11 +213,12 @@ def defaults(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
         ):
             continue
         # Both as the newer kubelet shows them.
-        before, after = (compare.canonical(field.default_at(minor), field, newest) for minor in (facts.minor, newest))
+        before = compare.canonical(field.default_at(facts.minor), field, newest)
+        after = compare.canonical(field.default_at(newest), field, newest)
         if compare.same(before, after):
             continue
         value = paths.value_at(merged, field.path.split("."))
-        if not _given(value, field, newest):
+        if compare.is_unset(value, field, newest):
             remedy = "Declare the value that you want, or accept the new default."
             yield Finding(CHANGES, DEFAULT, field.path, f"the default changes: {_difference(before, after)}", remedy)
         elif _pinned(facts, value, before, field, newest):
@@ -232,12 +241,11 @@ def meanings(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
             yield Finding(CHANGES, VALUE, one.path, message, remedy, facts.places(one.path, target))
 
 
-def _given(value: Any, field: Field, minor: int) -> bool:
-    return value is not None and not (field.unset_at(minor) == "zero" and compare.is_zero(value, field))
-
-
 def _pinned(facts: UpgradeFacts, value: Any, before: Any, field: Field, minor: int) -> bool:
-    if facts.own is None or _given(paths.value_at(facts.own.content, field.path.split(".")), field, minor):
+    if facts.own is None:
+        return False
+    own = paths.value_at(facts.own.content, field.path.split("."))
+    if not compare.is_unset(own, field, minor):
         return False
     return facts.is_only_in(facts.checkpoint, field.path, minor) and compare.same(
         compare.canonical(value, field, minor), before
@@ -246,6 +254,6 @@ def _pinned(facts: UpgradeFacts, value: Any, before: Any, field: Field, minor: i
 
 def _difference(before: Any, after: Any) -> str:
     if not (isinstance(before, Mapping) and isinstance(after, Mapping)):
-        return " -> ".join("unset" if value is None else str(value) for value in (before, after))
+        return f"{'unset' if before is None else before} -> {'unset' if after is None else after}"
     keys = compare.changed_keys(before, after)
     return ", ".join(f"{key} {before.get(key, 'absent')} -> {after.get(key, 'absent')}" for key in keys)

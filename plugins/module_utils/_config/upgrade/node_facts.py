@@ -136,7 +136,11 @@ class UpgradeFacts:
 
     def flag(self, name: str) -> SetFlag | None:
         """Return the use of a flag that counts: the last one."""
-        return next((one for one in reversed(self.flags) if one.name == name), None)
+        found = None
+        for one in self.flags:
+            if one.name == name:
+                found = one
+        return found
 
     def merged(self, minor: int) -> dict[str, Any]:
         """Return what files and flags set for a kubelet of this minor, without defaults but those that a drop-in may
@@ -145,23 +149,31 @@ class UpgradeFacts:
         base, *layers = [one.content for one in self.files] or [{}]
         if layers:
             base = compare.with_gate_defaults(base, minor)
-        by_flags = shadow.values(self.argv, minor)
-        known = {path: value for path, value in by_flags.items() if value is not shadow.UNKNOWN}
-        return overlay.put(merged_dropins.merge(base, layers), known)
+        by_flags = {}
+        for path, value in shadow.values(self.argv, minor).items():
+            if value is not shadow.UNKNOWN:
+                by_flags[path] = value
+        return overlay.put(merged_dropins.merge(base, layers), by_flags)
 
     def places(self, path: str, minor: int) -> str:
         """Return the files and flags that set a path, as text."""
         keys = paths.parse(path)
-        found = [one.place(keys) for one in self._files_with(keys)]
+        found = []
+        for file in self._files_with(keys):
+            found.append(file.place(keys))
         flags = shadow.shadow_of(path, shadow.shadows(self.argv, minor)) or ""
         names = {word[2:].partition("=")[0] for word in flags.split()}
-        found += [one.place for one in self.flags if one.name in names]
+        for flag in self.flags:
+            if flag.name in names:
+                found.append(flag.place)
         return "; ".join(dict.fromkeys(found))
 
     def is_only_in(self, file: str, path: str, minor: int) -> bool:
         """Return whether a file, and nothing else, sets a path."""
-        found = [one.path for one in self._files_with(paths.parse(path))]
-        return found == [file] and not shadow.shadow_of(path, shadow.shadows(self.argv, minor))
+        if shadow.shadow_of(path, shadow.shadows(self.argv, minor)):
+            return False
+        found = self._files_with(paths.parse(path))
+        return len(found) == 1 and found[0].path == file
 
     def _files_with(self, keys: paths.Path) -> Sequence[ReadFile]:
         return [one for one in self.files if has(one.content, keys)]
@@ -176,11 +188,16 @@ def read(result: Mapping[str, Any]) -> UpgradeFacts:
         contents = {disk["path"]: disk.get("content"), **contents}
     dynamic = bool(kubelet.get("dynamic_config_dir"))
     huge_pages, check, lines = result.get("huge_pages"), result.get("target"), result.get("lines") or {}
+    files, pods = [], []
+    for path, content in paths.present(contents).items():
+        files.append(ReadFile(path, content, lines.get(path) or {}))
+    for one in result.get("static_pods") or ():
+        pods.append(StaticPod(one["file"], one["name"], one["refers_to"], _text(one, "unreadable")))
     return UpgradeFacts(
         version=_text(kubelet, "version"),
-        argv=[str(word["text"]) for word in words],
+        argv=_texts(words),
         flags=flags(words),
-        files=[ReadFile(path, content, lines.get(path) or {}) for path, content in paths.present(contents).items()],
+        files=files,
         unreadable=_unreadable(contents, disk),
         own=_own(result),
         checkpoint=disk["path"] if disk.get("checkpoint") and not dynamic else "",
@@ -189,13 +206,14 @@ def read(result: Mapping[str, Any]) -> UpgradeFacts:
         runtime=_text(result["host"]["container_runtime"], "name"),
         runtime_version=_text(result, "runtime_version"),
         huge_pages=huge_pages if isinstance(huge_pages, int) else 0,
-        static_pods=[
-            StaticPod(one["file"], one["name"], one["refers_to"], _text(one, "unreadable"))
-            for one in result.get("static_pods") or ()
-        ],
+        static_pods=pods,
         check=check,
         binary=binary_facts.read((check or {}).get("facts")),
     )
+
+
+def _texts(words: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [str(word["text"]) for word in words]
 
 
 def _text(part: Mapping[str, Any], key: str) -> str:
@@ -220,9 +238,8 @@ def _own(result: Mapping[str, Any]) -> ReadFile | None:
 def flags(words: Sequence[Mapping[str, Any]]) -> list[SetFlag]:
     """Return the flags among the words of a command line, each a mapping with text, file and line."""
     found: list[SetFlag] = []
-    texts = [str(word["text"]) for word in words]
-    for at, word in enumerate(words):
-        text = texts[at]
+    texts = _texts(words)
+    for at, (word, text) in enumerate(zip(words, texts)):
         if text == "--":
             break
         if not text.startswith("--"):

@@ -21,26 +21,13 @@ _QUANTITY = re.compile(
     r"(?:[eE](?P<exponent>[-+]?0*[0-9]{1,9})|(?P<suffix>[KMGTPE]i|[numkMGTPE])?)",
     re.ASCII,
 )
-_SCALE = {
-    "": Fraction(1),
-    "n": Fraction(1, 10**9),
-    "u": Fraction(1, 10**6),
-    "m": Fraction(1, 1000),
-    "k": Fraction(10**3),
-    "M": Fraction(10**6),
-    "G": Fraction(10**9),
-    "T": Fraction(10**12),
-    "P": Fraction(10**15),
-    "E": Fraction(10**18),
-    "Ki": Fraction(2**10),
-    "Mi": Fraction(2**20),
-    "Gi": Fraction(2**30),
-    "Ti": Fraction(2**40),
-    "Pi": Fraction(2**50),
-    "Ei": Fraction(2**60),
-}
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+_SCALE: dict[str, Fraction] = {}
+for _power, _suffix in enumerate(_BINARY, 1):
+    _SCALE[_suffix] = Fraction(1024) ** _power
+for _power, _suffix in enumerate(_DECIMAL, -3):
+    _SCALE[_suffix] = Fraction(1000) ** _power
 _HIGHEST_EXPONENT = 999
 """Counts for all beyond it: no machine has as much, and numbers of a million digits take long."""
 _MOST = 2**63 - 1

@@ -28,7 +28,7 @@ RECREATED = (
     "again, which plans it anew"
 )
 
-SHOWN_NODES = 5
+_SHOWN_NODES = 5
 """How many names a line of text shows."""
 # A control sequence of a terminal (ECMA-48), and every control character but tab and newline.
 _CONTROL = re.compile(r"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f])+")
@@ -44,7 +44,7 @@ def shown_nodes(names: list[str], noun: str = "node") -> str:
     return f"{counted(len(names), noun)} ({first_of(names)})"
 
 
-def first_of(words: Sequence[str], most: int = SHOWN_NODES, between: str = ", ", last: str = " and ") -> str:
+def first_of(words: Sequence[str], most: int = _SHOWN_NODES, between: str = ", ", last: str = " and ") -> str:
     """Return the first words, and how many more there are."""
     shown = between.join(words[:most])
     if len(words) > most:

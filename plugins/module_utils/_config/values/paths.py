@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Iterable, Mapping, Tuple, TypeVar, Union
+from typing import Any, Container, Iterable, Mapping, Tuple, TypeVar, Union
 
 Path = Tuple[Union[str, int], ...]
 _Kind = TypeVar("_Kind")
@@ -67,6 +67,11 @@ def top(text: str) -> str:
     return step.group("plain") or str(json.loads(step.group("quoted")))
 
 
+def above(text: str) -> set[str]:
+    """Return the text forms of all that contains the place of a text form."""
+    return {text[:at] for at, sign in enumerate(text) if sign in ".["}
+
+
 def field_path(path: Path) -> str:
     """Return the dotted name of a path in the field table: list positions become ``[]``."""
     text = ""
@@ -87,6 +92,24 @@ def value_at(config: Any, keys: Iterable[str | int]) -> Any:
             return None
         config = config.get(key)
     return config
+
+
+HEADER = ("kind", "apiVersion")
+
+
+def without_header(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration without kind and apiVersion."""
+    return without(config, HEADER)
+
+
+def without(config: Mapping[str, _Kind], names: Container[str]) -> dict[str, _Kind]:
+    """Return a mapping without these keys."""
+    return {key: value for key, value in config.items() if key not in names}
+
+
+def only(config: Mapping[str, _Kind], names: Iterable[str]) -> dict[str, _Kind]:
+    """Return those of these keys that a mapping has, in their order, with its values."""
+    return {key: config[key] for key in names if key in config}
 
 
 def present(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any, Mapping
 
+from . import paths
+
 PLACE = ("namespace", "name", "kubeletConfigKey")
 # Characters of a wrong value that a message shows.
 SHOWN = 40
@@ -37,7 +39,7 @@ def read(holder: Any, where: str = "") -> dict[str, str] | None:
     if not isinstance(found, dict):
         raise ValueError(f"{path} is {shown(found)}, not a mapping")
     _check(found, path)
-    return {field: found[field] for field in _FIELDS if field in found}
+    return paths.only(found, _FIELDS)
 
 
 def held(holder: Any) -> dict[str, Any]:

@@ -1,18 +1,18 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Versions, IP addresses and lists of CPUs, read as Kubernetes reads them.
+"""Versions, IP addresses, lists of CPUs and flags of a command line, read as Kubernetes reads them.
 
 Source: k8s.io/utils, net ParseIPSloppy and cpuset Parse. Numbers of IPv4 may begin with zeros and are decimal. A zone
 (``fe80::1%eth0``) is not part of an address. A list of CPUs such as ``0-3,8`` is read without counting its members one
-by one.
+by one. In the name of a flag, underscores count as dashes.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple, Sequence, Union
 
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 _ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
@@ -82,3 +82,29 @@ def cpu_count(ranges: list[CpuRange]) -> int:
         total += max(0, one.last - max(one.first - 1, end))
         end = max(end, one.last)
     return total
+
+
+def flag(argv: Sequence[str], name: str) -> str | None:
+    """Return the last value of a flag in a command line, None when the flag is absent."""
+    place = flag_words(argv, name)
+    if place is None:
+        return None
+    at, count = place
+    if count == 2:
+        return argv[at + 1]
+    return argv[at].partition("=")[2]
+
+
+def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
+    """Return position and number of words of the last use of a flag with its value; None when it is absent."""
+    found = None
+    for at, word in enumerate(argv):
+        if word == "--":
+            break
+        key, equals, _value = word.partition("=")
+        if key.startswith("--") and key[2:].replace("_", "-") == name:
+            # The value is the next word, if there is one.
+            found = (at, 1)
+            if not equals and at + 1 < len(argv):
+                found = (at, 2)
+    return found

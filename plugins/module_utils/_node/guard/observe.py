@@ -13,9 +13,10 @@ import time
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import merged_dropins
+from ..._config.values.short_texts import flag
 from ..records import blockyaml
 from ..system import command, health
-from ..system.health import Endpoint, endpoint, flag, kubelet_of
+from ..system.health import Endpoint, endpoint, kubelet_of
 from ..unit import dropin_folder
 from .decide import Unit
 

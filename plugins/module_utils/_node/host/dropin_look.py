@@ -18,10 +18,11 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Seque
 
 from ..._config.fields import compare, fields, merged_dropins
 from ..._config.values import paths
+from ..._config.values.short_texts import flag
 from ..guard import observe
 from ..store import checkpoints, meta
 from ..store.store_reader import wrong
-from ..system import binary, command, config_summary, files, health
+from ..system import binary, command, config_summary, files
 from ..system.files import StoreError
 from ..unit import dropin_folder
 from ..unit.dropin_folder import Folder
@@ -103,7 +104,7 @@ def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, ke
         if unit.form(layered=True).kind != CHILD:
             words = unit.own_words()
     folder = dropin_folder.find(words, dropin_dir, config_dir, root)
-    path = health.flag(words, "config") or ""
+    path = flag(words, "config") or ""
     base, unreadable = read(path, root) if path else (None, "")
     others = contents(dropin_folder.others(folder.path, root), root)
     linked = dropin_folder.leads(folder, f"{config_dir}/active/{key}", root)
@@ -202,10 +203,10 @@ def _our_targets(dropins: Sequence[str], root: str) -> list[str]:
 
 def _ways(argv: Sequence[str], root: str) -> list[str]:
     """Return the files that decide what the kubelet reads, at the end the config file itself; empty for none."""
-    folder = health.flag(argv, "dynamic-config-dir")
+    folder = flag(argv, "dynamic-config-dir")
     dynamic = _dynamic(folder, root) if folder else ""
     if not dynamic:
-        return [health.flag(argv, "config") or ""]
+        return [flag(argv, "config") or ""]
     # A kubelet also writes the file `assigned` for its local config, long after its start.
     return [f"{folder}/store/meta/assigned", dynamic]
 
@@ -265,8 +266,8 @@ def owned(
     """
     places = {
         "unit": unit_files,
-        "kubeconfig": [health.flag(argv, "kubeconfig") or ""],
-        "client_ca": [health.flag(argv, "client-ca-file") or value_at(config, CLIENT_CA) or ""],
+        "kubeconfig": [flag(argv, "kubeconfig") or ""],
+        "client_ca": [flag(argv, "client-ca-file") or value_at(config, CLIENT_CA) or ""],
         "config": layers,
     }
     return {kind: list(_owned(paths, root)) for kind, paths in places.items()}

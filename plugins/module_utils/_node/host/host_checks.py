@@ -21,11 +21,11 @@ import stat
 from typing import Any, Callable, Container, Iterator, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..._config.rules.problem import WARNING, Problem
+from ..._config.values.short_texts import flag
 from ..store import kept_files, statefiles
 from ..system import command
 from ..system.command import Run
 from ..system.files import below
-from ..system.health import flag
 from .dropin_look import CLIENT_CA, value_at
 
 SYSTEMD, CGROUPFS = "systemd", "cgroupfs"

@@ -101,10 +101,10 @@ def by_folder(config: Config, current: Config, minor: int | None, decided: Colle
 
 def by_later(declared: Config, dropins: _Dropins) -> Findings:
     """Return which fields of our drop-in never become live, because a later drop-in has them."""
-    layers = {file: compare.without_header(each or {}) for file, each in dropins.items()}
+    layers = {file: paths.without_header(each or {}) for file, each in dropins.items()}
     live = merged_dropins.merge({}, [declared, *layers.values()])
     reasons = []
-    for keys, wanted in _leaves(compare.without_header(declared), ()):
+    for keys, wanted in _leaves(paths.without_header(declared), ()):
         path = paths.show(keys)
         if _is_live(path, wanted, live):
             continue
@@ -154,7 +154,7 @@ def _merged(dropins: _Dropins) -> dict[paths.Path, tuple[Any, str]]:
     """Return the values of the drop-ins by path, each with the last file that has it."""
     found: dict[paths.Path, tuple[Any, str]] = {}
     for file, content in dropins.items():
-        for keys, value in _leaves(compare.without_header(content or {}), ()):
+        for keys, value in _leaves(paths.without_header(content or {}), ()):
             # A scalar replaces what an earlier file has below it, and the reverse.
             found = {old: row for old, row in found.items() if not _meet(old, keys)}
             found[keys] = (value, file)

@@ -14,10 +14,10 @@ from ..._config import delivery
 from ..._config.fields import merged_dropins, shadow
 from ..._config.rules.problem import Problem
 from ..._config.upgrade import binary_findings, node_facts
-from ..._config.values.short_texts import minor_of
+from ..._config.values.short_texts import flag, minor_of
 from ..report import status_reporter
 from ..store.local import OVERRIDE
-from ..system import ask_binary, binary, command, config_summary, files, health
+from ..system import ask_binary, binary, command, config_summary, files
 from ..unit import dropin_folder, unit_override
 from ..unit.unit import Command, Unit, UnitError
 from . import dropin_look, host_checks, overridden, preflight_decisions
@@ -48,11 +48,11 @@ class _Node(NamedTuple):
     @property
     def path(self) -> str:
         """The config file that the kubelet reads now, empty for none."""
-        return health.flag(self.now.argv, "config") or ""
+        return flag(self.now.argv, "config") or ""
 
     @property
     def folder(self) -> str | None:
-        return health.flag(self.now.argv, "config-dir")
+        return flag(self.now.argv, "config-dir")
 
     @property
     def words(self) -> Sequence[str]:
@@ -171,11 +171,11 @@ def _node_of(unit: Unit, purpose: str, terms: Terms, local: bool) -> _Node:
     if layered:
         seen = dropin_look.see(unit, now.argv, terms.dropin_dir, terms.config_dir, terms.key, unit.root)
     form = unit.form(layered)
-    path = health.flag(now.argv, "config") or ""
+    path = flag(now.argv, "config") or ""
     if local and form.config:
         path = form.config
     config, unreadable = _read(path, unit.root)
-    listed = dropin_folder.listed(health.flag(now.argv, "config-dir"), unit.root)
+    listed = dropin_folder.listed(flag(now.argv, "config-dir"), unit.root)
     dropins = dropin_look.contents(listed, unit.root)
     program = _program(upcoming.argv, unit)
     return _Node(unit, purpose, terms, now, upcoming, form, seen, program, config, unreadable, dropins)
@@ -201,7 +201,7 @@ def _kubelet(node: _Node, version: str | None) -> dict[str, Any]:
         "next_command": masked(upcoming.argv),
         "changes_at_restart": now.argv != upcoming.argv,
         "config_dir": node.folder or None,
-        "dynamic_config_dir": health.flag(now.argv, "dynamic-config-dir") or None,
+        "dynamic_config_dir": flag(now.argv, "dynamic-config-dir") or None,
         "shadowed": node.unit.shadowed(minor_of(version), now.argv),
     }
 
@@ -363,7 +363,7 @@ def _ask(text: str | None, node: _Node) -> Answers:
 
         if node.seen and text is not None:
             check = node.seen.check(text, node.program, minor, node.unit.run, beside)
-        elif node.seen and health.flag(node.words, "config-dir"):
+        elif node.seen and flag(node.words, "config-dir"):
             # Without our fields the other drop-ins are still there.
             check = node.seen.check(OVERRIDE.decode(), node.program, minor, node.unit.run, beside)
         elif wanted is not None:

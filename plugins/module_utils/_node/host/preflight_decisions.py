@@ -10,7 +10,8 @@ from typing import Any, Mapping, NamedTuple, Sequence
 from ..._config.fields import fields
 from ..._config.fields.shadow import HIDDEN
 from ..._config.rules.problem import Problem
-from ..system import binary, health
+from ..._config.values.short_texts import flag, flag_words
+from ..system import binary
 from ..unit import unit_override
 from .host_checks import MANAGER_STATE, state_file_of
 
@@ -150,7 +151,7 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
 
     A --config that an interrupted switch or reset of this collection left behind is not an edit.
     """
-    ours = any(below(health.flag(words, "config") or "", config_dir) for words in (now, upcoming))
+    ours = any(below(flag(words, "config") or "", config_dir) for words in (now, upcoming))
     before = _compared(now, config_dir, ours)
     after = _compared(upcoming, config_dir, ours)
     if before == after:
@@ -163,7 +164,7 @@ def waiting_edits(now: Sequence[str], upcoming: Sequence[str], config_dir: str) 
 def _compared(words: Sequence[str], config_dir: str, ours: bool) -> list[str]:
     """Return the words without a folder for drop-ins of ours and, if it may be `ours`, without the --config."""
     kept = list(words)
-    place = health.flag_words(words, "config")
+    place = flag_words(words, "config")
     if ours and place:
         at, count = place
         del kept[at : at + count]

@@ -13,8 +13,9 @@ import os
 import re
 from typing import Any, Iterator, Mapping, Sequence
 
+from ..._config.values.short_texts import flag
 from ..records import blockyaml
-from ..system import ask_binary, binary, command, config_summary, files, health
+from ..system import ask_binary, binary, command, config_summary, files
 from ..unit.unit import Unit
 from . import dropin_look, host_checks, preflight, preflight_decisions
 from .preflight_decisions import masked
@@ -126,10 +127,10 @@ def asked(
     if facts:
         minor = facts.minor
         refused = facts.without(ask_binary.flags_in(argv))
-        for flag in refused:
-            words = without_flag(words, flag)
+        for name in refused:
+            words = without_flag(words, name)
         result.update(version=facts.version, refused_flags=refused, facts=facts._asdict())
-    path = health.flag(argv, "config") or ""
+    path = flag(argv, "config") or ""
     answer = _verdict(path, words, target, minor, root, run)
     return {**result, **answer._asdict()}
 
@@ -219,7 +220,7 @@ def static_pod_folder(argv: Sequence[str], layers: Sequence[tuple[str, Any]]) ->
     ``layers``: the paths of the config file and of the drop-ins with their contents, in the kubelet's order. A relative
     path begins beside its file.
     """
-    given = health.flag(argv, _FLAG)
+    given = flag(argv, _FLAG)
     if given is not None:
         return given
     for path, content in reversed(layers):

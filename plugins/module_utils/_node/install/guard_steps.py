@@ -11,13 +11,14 @@ import time
 from typing import Any, Mapping, Sequence
 
 from ..._config.values import annotation
+from ..._config.values.short_texts import flag
 from ..guard import base, guard_main, observe
 from ..report import textfile
 from ..store import installed
 from ..store.local import DEFAULT_KEY
 from ..store.store import Store
 from ..store.store_reader import wrong
-from ..system import files, health
+from ..system import files
 from ..system.files import StoreError
 from ..system.lock import locked
 from ..unit import dropin_folder, trust, unit_override, unitfile
@@ -251,7 +252,7 @@ def removed(
     if dropin is not None:
         shown.append(diff(unit.dropin_path, dropin, ""))
     shown += [diff(link, target, "") for link, target in links.items()]
-    runs = health.flag(observe.argv(unit.pid()), "config") or ""
+    runs = flag(observe.argv(unit.pid()), "config") or ""
     # The guard goes last: while it knows the folder, the kubelet may not have been restarted without the link.
     folder = installed.settings(config_dir).get("folder", "")
     restart = dropin is not None or bool(links or folder) or runs.startswith(os.path.join(config_dir, ""))
@@ -296,7 +297,7 @@ def _again(unit: Unit, seconds: float, folder: str) -> str:
 
 def _guard_flags(argv: Sequence[str]) -> list[str | None]:
     names = ("kubeconfig", "hostname-override", "healthz-port", "healthz-bind-address")
-    return [*argv[:1], *(health.flag(argv, name) for name in names)]
+    return [*argv[:1], *(flag(argv, name) for name in names)]
 
 
 def diff(path: str, before: str | None, after: str) -> dict[str, str]:

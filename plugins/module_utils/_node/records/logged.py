@@ -18,7 +18,7 @@ import json
 from typing import Any, Iterator, Mapping, Sequence
 
 from ..._config.drift import differing
-from ..._config.fields import complete_config
+from ..._config.fields import fields
 from ..._config.values.document import API_VERSION, KIND
 from ..system import command, config_summary, last_words
 
@@ -67,7 +67,7 @@ def unlike(wanted: Mapping[str, Any], logged: Mapping[str, Any], minor: int, dro
     `dropin`: whether the source holds what is declared and nothing else.
     """
     compare = differing.of_dropin if dropin else differing.between
-    return [path for path, _wanted, _logged in compare(wanted, complete_config.restore(logged), minor)]
+    return [path for path, _wanted, _logged in compare(wanted, fields.restore(logged), minor)]
 
 
 def _messages(output: str) -> list[str]:

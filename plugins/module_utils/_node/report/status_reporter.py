@@ -13,9 +13,10 @@ import time
 from typing import Any, Callable, Mapping, Sequence
 
 from ..._config.values import annotation, following
+from ..._config.values.short_texts import flag
 from ..system.command import environment_of
 from ..system.connection import ApiError
-from ..system.health import flag, kubelet_of
+from ..system.health import kubelet_of
 from ..system.kubeconfig import CERT_DIR, Kubeconfig
 from . import status_annotation
 from .status_annotation import Outbox

@@ -27,9 +27,9 @@ import os
 import stat
 from typing import Any, Container, NamedTuple, Sequence
 
+from ..._config.values.short_texts import flag
 from ..records import json_file
 from ..system import files
-from ..system.health import flag
 from . import installed, statefiles
 
 _DEFAULT_ROOT = "/var/lib/kubelet"

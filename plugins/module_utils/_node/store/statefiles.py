@@ -20,8 +20,8 @@ import os
 import re
 from typing import Any, Container, Iterable, Mapping, NamedTuple, Sequence
 
+from ..._config.values.short_texts import flag
 from ..system import files
-from ..system.health import flag
 
 
 class _Manager(NamedTuple):

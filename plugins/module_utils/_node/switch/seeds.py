@@ -25,6 +25,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..._config.delivery import CHECKPOINT
 from ..._config.values import annotation
+from ..._config.values.short_texts import flag
 from ..follow import follow_install
 from ..guard import base, guard_main
 from ..install import guard_install, guard_steps, seed_files
@@ -192,7 +193,7 @@ def _absent(argv: Sequence[str]) -> str:
     """Return which file without which the kubelet would end is not there, empty for none."""
     credentials = "bootstrap-kubeconfig" if health.joining(argv) else "kubeconfig"
     for name in ("config", credentials):
-        path = health.flag(argv, name)
+        path = flag(argv, name)
         if path and not os.path.exists(path):
             return path
     return ""

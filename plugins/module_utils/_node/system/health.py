@@ -19,6 +19,7 @@ import sys
 import time
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
+from ..._config.values.short_texts import flag, flag_words
 from . import command
 
 _DEFAULT_PORT = 10248
@@ -69,17 +70,6 @@ def endpoint(config: Mapping[str, Any], argv: Sequence[str] = ()) -> Endpoint:
     return Endpoint(_ANYWHERE.get(address, address), int(port))
 
 
-def flag(argv: Sequence[str], name: str) -> str | None:
-    """Return the last value of a flag in a command line, None when the flag is absent."""
-    place = flag_words(argv, name)
-    if place is None:
-        return None
-    at, count = place
-    if count == 2:
-        return argv[at + 1]
-    return argv[at].partition("=")[2]
-
-
 def joining(argv: Sequence[str]) -> bool:
     """Return whether a kubelet with this command line has no kubeconfig yet. Unless it rotates its certificate, it
     serves no healthz until the API server has given it one (pkg/kubelet/certificate/bootstrap/bootstrap.go,
@@ -87,21 +77,6 @@ def joining(argv: Sequence[str]) -> bool:
     """
     kubeconfig = flag(argv, "kubeconfig")
     return bool(kubeconfig and flag(argv, "bootstrap-kubeconfig") and not os.path.exists(kubeconfig))
-
-
-def flag_words(argv: Sequence[str], name: str) -> tuple[int, int] | None:
-    """Return position and number of words of the last use of a flag with its value; None when it is absent."""
-    found = None
-    for at, word in enumerate(argv):
-        if word == "--":
-            break
-        key, equals, _value = word.partition("=")
-        if key.startswith("--") and key[2:].replace("_", "-") == name:
-            # The value is the next word, if there is one.
-            found = (at, 1)
-            if not equals and at + 1 < len(argv):
-                found = (at, 2)
-    return found
 
 
 def resolved(argv: Sequence[str], folder: str) -> list[str]:

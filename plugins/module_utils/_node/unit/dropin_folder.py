@@ -14,10 +14,10 @@ import os
 from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence
 
 from ..._config.fields import merged_dropins
+from ..._config.values.short_texts import flag
 from ..store.local import LINK
 from ..store.store_reader import StoreReader, quietly
 from ..system import files
-from ..system.health import flag
 
 if TYPE_CHECKING:
     from ..system.binary import BaseFiles

@@ -9,7 +9,8 @@ import os
 import re
 from typing import Mapping, NamedTuple, Sequence
 
-from ..system.health import flag, flag_words, is_kubelet
+from ..._config.values.short_texts import flag, flag_words
+from ..system.health import is_kubelet
 from . import unitfile
 from .unitfile import Setting
 

@@ -10,7 +10,7 @@ from html import escape
 
 from ....module_utils._cluster import comply
 from ....module_utils._cluster.comply import Group
-from ....module_utils._config.profile.verdicts import EXCEPTED, FAIL, MANUAL, NOT_CHECKED, PASS, VERDICTS
+from ....module_utils._config.profiles import EXCEPTED, FAIL, MANUAL, NOT_CHECKED, PASS, VERDICTS
 from .. import output
 from . import page
 from .page import MOST_CARDS, MOST_NAMES, section

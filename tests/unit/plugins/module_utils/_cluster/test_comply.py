@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster import comply
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import profiles
 from tests.sim.api.direct import Direct
 from tests.support.api.calls import NODES
 from tests.support.api.objects import live, node

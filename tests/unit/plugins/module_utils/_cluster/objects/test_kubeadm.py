@@ -13,8 +13,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubeadm
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import push
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import rollback
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import profiles, rollback
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, Calls
 from tests.support.api.objects import configmap, items, node, reference

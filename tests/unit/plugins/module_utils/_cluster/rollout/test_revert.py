@@ -16,14 +16,14 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     NodesFailed,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import drain_steps, revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document
 from tests.sim.api.direct import Clock, Direct
 from tests.support.api.calls import NODES
 from tests.support.api.draining import cordoned, fail, run
 from tests.support.api.objects import live, node, place, reference, status
 
-BEFORE = document.variant(complete_config.restore(live(maxPods=110)))
+BEFORE = document.variant(fields.restore(live(maxPods=110)))
 INVALID = "failed to validate config, see Kubelet log for details"
 WORDS = "the kubelet refused the configuration: invalid configuration: kubeAPIQPS -1 must not be a negative number"
 TABLE = {"variants": {}, "nodes": {"n1": {"variant": BEFORE}}}

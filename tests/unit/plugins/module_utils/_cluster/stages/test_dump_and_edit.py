@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     NodesFailed,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import dump, edit
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, following
 from tests.support.api.calls import CONFIGMAPS, NODES, PAGE, Call, Calls, by_name
@@ -129,7 +129,7 @@ def test_a_configmap_that_holds_no_configuration_is_named() -> None:
         assert words in caught.value.message
 
 
-CONFIG = complete_config.restore(live())
+CONFIG = fields.restore(live())
 VARIANT = document.variant(CONFIG)
 ROW = {"variant": VARIANT, "kubelet_version": "v1.20.2", "source": None, "status": None}
 CURRENT = {"variants": {VARIANT: CONFIG}, "nodes": {"n1": ROW}}

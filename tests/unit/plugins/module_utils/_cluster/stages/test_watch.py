@@ -18,7 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, watch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.verdict import Verdict
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
 from tests.sim.api.direct import Direct
 from tests.support.api.calls import Call, Calls
@@ -28,7 +28,7 @@ from tests.support.api.verifying import fail, run
 pytestmark = pytest.mark.usefixtures("clock")
 A = reference("config-a")
 OWN = {"source": "old", "complete": True, "absent": [], "own": {"kubeAPIQPS": [50]}}
-RAN = complete_config.restore(live(maxPods=100, kubeAPIQPS=7, failSwapOn=False))
+RAN = fields.restore(live(maxPods=100, kubeAPIQPS=7, failSwapOn=False))
 
 
 def _cluster(declared: dict[str, t.Any], **now: t.Any) -> Direct:
@@ -137,7 +137,7 @@ def test_what_nodes_ran_before() -> None:
     table = watch.read_before(api, [found["n1"]])
     variant = next(iter(table["variants"]))
     assert table["nodes"] == {"n1": {"variant": variant, "declared": ["kubeAPIQPS"]}}
-    assert watch.ran_before(table, "n1") == (variant, complete_config.restore(live(maxPods=9)), ["kubeAPIQPS"])
+    assert watch.ran_before(table, "n1") == (variant, fields.restore(live(maxPods=9)), ["kubeAPIQPS"])
     assert watch.ran_before(table, "n2") is None
     assert watch.ran_before(None, "n1") is None
 

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import NodeFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
     compare,
-    complete_config,
+    fields,
     merged_dropins,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.host_facts import HostFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
 from tests.support.api.objects import place, reference
@@ -66,7 +66,7 @@ def _live(config: dict[str, Any], minor: int) -> dict[str, Any]:
     for path, since, value in FILLED_IN:
         if since <= minor and model.get(config, path) in (None, "", 0):
             model.put(shown, path, copy.deepcopy(value))
-    return complete_config.restore(shown)
+    return fields.restore(shown)
 
 
 def _drift(wanted: dict[str, Any], live: dict[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
@@ -158,7 +158,7 @@ def test_a_default_counts_where_it_is_known(minor: int, expected: list[tuple[str
 
 @given(model.configs(), model.configs())
 def test_with_all_defaults_known_it_is_what_a_plan_would_change(wanted: dict[str, Any], other: dict[str, Any]) -> None:
-    live = complete_config.restore(model.configz(other))
+    live = fields.restore(model.configz(other))
     changes = [(change.path, change.after, change.before) for change in compare.changes(live, wanted, 20)]
     assert differing.between(wanted, live, 20) == changes
 
@@ -208,7 +208,7 @@ def _rows(
     pushed: dict[str, Any] | None,
     live: dict[str, Any],
     own: dict[str, Any] | None = None,
-    files: own_file.Files | None = None,
+    files: own_values.Files | None = None,
     **facts: Any,
 ) -> dict[str, tuple[Any, Any, str]]:
     runs = RUNS if pushed is not None else {}
@@ -333,7 +333,7 @@ def test_an_own_file_that_changed_since_the_kubelet_started(
     host = HostFacts(file=OURS, content=declared, flags=flags)
     live = _merged(declared)
     live.update(cgroupDriver="systemd", tlsCertFile="/var/lib/kubelet/pki/kubelet.crt")
-    files = own_file.Files(file, file, outdated=outdated)
+    files = own_values.Files(file, file, outdated=outdated)
     assert _rows(declared, declared, live, files=files, host=host) == found
 
 
@@ -341,5 +341,5 @@ def test_what_our_drop_in_still_sets_is_not_pending_from_the_own_file() -> None:
     """The layers do not declare it any more: the row is that of the value, not of the file."""
     ours = {"maxPods": 70, "eventBurst": 7}
     file = {**OWN_FILE, "eventBurst": 9}
-    files = own_file.Files(file, file, outdated=True)
+    files = own_values.Files(file, file, outdated=True)
     assert _rows({"maxPods": 70}, ours, _merged(ours), files=files, host=HostFacts(file=OURS, content=ours)) == {}

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_cause, drift_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import NodeFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing, drift_cause
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.host_facts import HostFacts
 from tests.support.api.objects import place, reference
 
@@ -281,7 +281,7 @@ def test_our_drop_in_and_those_after_it(names: list[str], file: str, later: list
         "content": {"maxPods": 1},
         "dropins": {name: {"maxPods": position} for position, name in enumerate(names)},
     }
-    found = drift_facts.with_dropin(host_facts.read({"kubelet": {}, "disk": disk}))
+    found = drift_cause.with_dropin(host_facts.read({"kubelet": {}, "disk": disk}))
     assert (found.file, list(found.dropins)) == (file, later)
     assert found.content == (disk["dropins"][OURS] if file else None)
 
@@ -355,7 +355,7 @@ MERGES = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.availab
     ],
 )
 def test_what_explains_a_change(facts: Any, declared: Any, path: str, live: Any, words: str) -> None:
-    (found,) = drift_facts.Inspected(host_facts.read(facts)).causes({path: live}, declared, 36).values()
+    (found,) = differing.Inspected(host_facts.read(facts)).causes({path: live}, declared, 36).values()
     assert words in found and bool(found) == bool(words), found
 
 
@@ -363,8 +363,11 @@ def test_a_drop_in_in_a_folder_below_comes_where_the_kubelet_reads_it() -> None:
     last = {"path": "/d/99-zz/10.conf", "content": {**HEADER, "maxPods": 73}}
     facts = _facts({}, early={"maxPods": 71}, late={"maxPods": 72})
     facts["own"].append(last)
-    found = drift_facts.Inspected(host_facts.read(facts)).causes({"maxPods": 73}, {}, 36)
+    found = differing.Inspected(host_facts.read(facts)).causes({"maxPods": 73}, {}, 36)
     assert found == {"maxPods": f"{last['path']} changed"}
+
+
+EMPTY_LIST = {"enforceNodeAllocatable": []}
 
 
 @pytest.mark.parametrize(
@@ -374,16 +377,18 @@ def test_a_drop_in_in_a_folder_below_comes_where_the_kubelet_reads_it() -> None:
         (_facts({}, early={"maxPods": 61}), {"maxPods": 70}, "maxPods", True),
         (_facts({}, early={"kubeAPIQPS": 61}), {"maxPods": 70}, "maxPods", False),
         (_facts({}), {"maxPods": 70}, "maxPods", False),
-        (_facts({}, early={}), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", True),
-        (_facts({}), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", False),
+        (_facts({}, early={}), EMPTY_LIST, "enforceNodeAllocatable", True),
+        (_facts({}), EMPTY_LIST, "enforceNodeAllocatable", False),
         # An empty folder.
-        (_run_with({}, "--config-dir=/d"), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", True),
-        (_run_with({}, "--config-dir", "/d"), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", True),
-        (_run_with({}, "--config-dir="), {"enforceNodeAllocatable": []}, "enforceNodeAllocatable", False),
+        (_run_with({}, "--config-dir=/d"), EMPTY_LIST, "enforceNodeAllocatable", True),
+        (_run_with({}, "--config-dir", "/d"), EMPTY_LIST, "enforceNodeAllocatable", True),
+        (_run_with({}, "--config_dir=/d"), EMPTY_LIST, "enforceNodeAllocatable", True),
+        (_run_with({}, "--config-dir="), EMPTY_LIST, "enforceNodeAllocatable", False),
+        (_run_with({}, "--config-dir=/d", "--config-dir="), EMPTY_LIST, "enforceNodeAllocatable", False),
         (_facts({}), {"cgroupDriver": "cgroupfs"}, "cgroupDriver", True),
         (_facts({}), {"reservedSystemCPUs": "0", "kubeReserved": {"cpu": "1"}}, "kubeReserved.cpu", True),
         (_facts({}), {"kubeReserved": {"cpu": "1"}}, "kubeReserved.cpu", False),
     ],
 )
 def test_what_wins_over_a_whole_configuration(facts: Any, source: Any, path: str, wins: bool) -> None:
-    assert drift_facts.Inspected(host_facts.read(facts)).overrides(path, source, 29) == wins
+    assert differing.Inspected(host_facts.read(facts)).overrides(path, source, 29) == wins

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import drift_rows
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import STAGES
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_facts import NodeFacts
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import STAGES, NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config, overlay
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, overlay
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.host_facts import HostFacts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
 from tests.support.api.objects import place, reference
 
@@ -28,7 +27,7 @@ LOCAL: dict[str, Any] = dict.fromkeys(RUNS)
 
 
 def _live(config: dict[str, Any]) -> dict[str, Any]:
-    return complete_config.restore(model.configz(config))
+    return fields.restore(model.configz(config))
 
 
 def _runs(running: dict[str, Any], *layers: dict[str, Any]) -> Configs:
@@ -182,7 +181,7 @@ def test_an_own_file_that_changed_since_its_checkpoint_was_built_on_it() -> None
     own = {"maxPods": 90, "clusterDomain": "y", "containerLogMaxFiles": 3}
     live = compare.with_defaults({**read, "clusterDomain": "flag"}, 28)
     record = {**NO_RECORD, "own": {"kubeAPIQPS": [50]}}
-    configs = Configs(({"maxPods": 100},), read, read, live, files=own_file.Files(own, read), own=record)
+    configs = Configs(({"maxPods": 100},), read, read, live, files=own_values.Files(own, read), own=record)
     found = _rows(configs, 28, checkpoint=True, flags={"clusterDomain": "--cluster-domain=flag"})
     causes = {"containerLogMaxFiles": (5, 5, "own file changed"), "kubeAPIQPS": (None, 9, "no longer declared")}
     assert _shown(found, "disk", "live", "cause") == causes

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, merged_dropins
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields, merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document
 from tests.support.api import objects
 
 from .. import kubelet_model as model
 
-LIVE = complete_config.restore(model.configz({}))
+LIVE = fields.restore(model.configz({}))
 CHECKPOINTS = {"n0": "checkpoint"}
 
 
@@ -53,7 +53,7 @@ def applied(table: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
         planned = made["nodes"][name]
         live, source, status = table["variants"][row["variant"]], row["source"], row["status"]
         if planned["action"] == "assign":
-            live = complete_config.restore(model.configz(made["variants"][planned["variant"]]))
+            live = fields.restore(model.configz(made["variants"][planned["variant"]]))
             source, status = reference(planned["configmap"]), running(planned["configmap"])
         variants[document.variant(live)] = live
         own = planned.get("own") or row.get("own")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, complete_config
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 
 from .. import kubelet_model as model
@@ -201,8 +201,8 @@ def test_which_nodes_are_read(version: str | None, delivery: str, requested: str
         "nodes": {"n0": {"kubelet_version": "v1.36.2"}, "n1": {"kubelet_version": version, "delivery": delivery}}
     }
     current["nodes"]["n1"]["source"] = source
-    assert own_file.needed(current, {"n1": requested}) == ["n0", *(["n1"] if needed else [])]
-    assert own_file.needed({}, {"n1": requested}) == []
+    assert own_values.files_needed(current, {"n1": requested}) == ["n0", *(["n1"] if needed else [])]
+    assert own_values.files_needed({}, {"n1": requested}) == []
 
 
 @pytest.mark.parametrize(
@@ -217,13 +217,13 @@ def test_which_nodes_are_read(version: str | None, delivery: str, requested: str
     ],
 )
 def test_what_the_own_file_has_got_since(own: Any, layers: list[Any], found: list[Any]) -> None:
-    changes = own_file.later(own_file.Files(own, {**OWN, "kubeAPIQPS": 9}), Declared(layers), 28)
+    changes = own_values.later(own_values.Files(own, {**OWN, "kubeAPIQPS": 9}), Declared(layers), 28)
     assert [(change.path, change.before, change.after) for change in changes] == found
 
 
 @given(model.configs(), model.configs(), model.configs())
 def test_an_applied_plan_leaves_nothing_to_do(live: dict[str, Any], layer: dict[str, Any], own: dict[str, Any]) -> None:
-    table = tables.table(complete_config.restore(model.configz(live)), LIVE)
+    table = tables.table(fields.restore(model.configz(live)), LIVE)
     made = tables.planned(table, layer, {"n1": own}, allow_effect="reboot")
     after = tables.applied(table, made)
     again = tables.planned(after, layer, {"n1": own}, allow_effect="reboot")
@@ -270,7 +270,7 @@ def test_a_removal_is_applied_once_although_its_default_is_not_known() -> None:
 def test_a_deleted_line_reverts_to_the_nodes_own_value(
     live: dict[str, Any], layer: dict[str, Any], path: str, kept: dict[str, Any]
 ) -> None:
-    before = complete_config.restore(model.configz(live))
+    before = fields.restore(model.configz(live))
     table = tables.table(before)
     table = tables.applied(table, tables.planned(table, {**layer, **kept}, allow_effect="reboot"))
     made = tables.planned(table, [kept], allow_effect="reboot")

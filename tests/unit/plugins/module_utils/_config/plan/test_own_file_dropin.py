@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values
 
 from . import tables
 from .tables import HEADER, OWN, PATH
@@ -83,7 +83,7 @@ def test_drop_ins_of_a_subfolder_come_after_ours(place: dict[str, Any]) -> None:
     """The kubelet walks through the folder by name."""
     names = ("/d/10-a.conf", "/d/80-b/10.conf", "/d/95-c.conf", "/d/99-d/10.conf")
     rows = [{"path": PATH, "content": OWN}, *({"path": name, "content": {"name": name}} for name in names)]
-    found = own_file.of_facts(host_facts.read({"kubelet": {"local_config": PATH}, "own": rows, **place}), {})
+    found = own_values.files_of(host_facts.read({"kubelet": {"local_config": PATH}, "own": rows, **place}), {})
     earlier = 2 if place else 4
     assert [layer["name"] for layer in found.earlier] == [*names[:earlier]]
     assert [layer["name"] for layer in found.later] == [*names[earlier:]]

@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import delivery as deliveries
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.compare import Change
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_file, own_values, plan_node
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values, plan_node
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, start_rules
@@ -44,7 +44,7 @@ def test_nodes_share_a_computation_if_their_own_files_say_the_same() -> None:
     layer, planner = {"maxPods": 50}, _planner({"a": LIVE})
 
     def planned(delivery: str, own: dict[str, Any], **facts: Any) -> plan_node.NodePlan:
-        return _planned(planner, "a", 33, layer, delivery=delivery, files=own_file.Files(own, {**LIVE}, **facts))
+        return _planned(planner, "a", 33, layer, delivery=delivery, files=own_values.Files(own, {**LIVE}, **facts))
 
     one, turned = {"eventBurst": 7, "kubeAPIQPS": 9}, {"kubeAPIQPS": 9, "eventBurst": 7}
     assert planned("checkpoint", one) is planned("checkpoint", turned)

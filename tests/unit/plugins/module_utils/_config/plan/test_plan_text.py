@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import plan_text
 from tests.support.kubelets.table_minors import BEYOND, NEWEST
 
@@ -17,7 +17,7 @@ from .tables import LIVE
 
 
 def _plan(configs: list[dict[str, Any]], *args: Any, version: str = "v1.20.2", **options: Any) -> dict[str, Any]:
-    lives = [complete_config.restore(model.configz(config)) for config in configs]
+    lives = [fields.restore(model.configz(config)) for config in configs]
     return tables.planned(tables.table(*lives, kubelet_version=version), *args, **options)
 
 
@@ -229,7 +229,7 @@ def test_variants_that_mean_the_same_do_not_differ() -> None:
 
 def test_variants_of_two_deliveries_are_not_compared() -> None:
     """One holds a whole configuration, the other what is declared: nearly every field would differ."""
-    lives = [complete_config.restore(model.configz(config)) for config in ({}, {"kubeAPIQPS": 7})]
+    lives = [fields.restore(model.configz(config)) for config in ({}, {"kubeAPIQPS": 7})]
     table = tables.table(*lives, lives[0], delivery="native")
     table["nodes"]["n2"].update(kubelet_version="v1.36.2", delivery="none")
     made = tables.planned(table, {"maxPods": 50}, deliveries={"n2": "dropin"})

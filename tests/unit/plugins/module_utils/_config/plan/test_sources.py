@@ -12,8 +12,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config import d
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import sources
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_file import Files
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD, Files
 
 from . import tables
 from .tables import HEADER, of_n1

@@ -10,11 +10,7 @@ import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields.field_row import Field, Flag
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import (
-    config_findings,
-    flags_table,
-    node_facts,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import config_findings, node_facts
 from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, facts_of
 from tests.support.plays.ansible import ROOT
 
@@ -23,9 +19,9 @@ POLICY = "imagePullCredentialsVerificationPolicy"
 OFF = {"featureGates": {"KubeletEnsureSecretPulledImages": False}}
 
 
-@pytest.mark.parametrize("name", sorted(flags_table.LAST_MINOR))
+@pytest.mark.parametrize("name", sorted(fields.LAST_MINOR))
 def test_each_flag_of_the_table_stops_the_version_after_its_last_one_and_no_earlier_one(name: str) -> None:
-    last = flags_table.LAST_MINOR[name]
+    last = fields.LAST_MINOR[name]
     facts = facts_of(f"v1.{last}.0", "--container-runtime=remote", SOCKET, f"--{name.replace('-', '_')}=1")
     stopped = {minor: {one.name for one in config_findings.flags(facts, minor)} for minor in (last, last + 1)}
     assert f"--{name}" not in stopped[last] and f"--{name}" in stopped[last + 1]
@@ -34,7 +30,7 @@ def test_each_flag_of_the_table_stops_the_version_after_its_last_one_and_no_earl
 def test_the_table_is_that_of_the_data() -> None:
     rows = yaml.safe_load((ROOT / "tools/data/flags-by-version.yaml").read_text())["flags"]
     expected = {row["name"]: int(row["until"].split(".")[1]) for row in rows if "until" in row}
-    assert len(expected) > 40 and expected == flags_table.LAST_MINOR
+    assert len(expected) > 40 and expected == fields.LAST_MINOR
 
 
 def test_a_flag_without_a_known_place() -> None:
@@ -245,7 +241,7 @@ def test_fields_and_flags_are_those_of_the_target(
     """A later table may have a field that became a pointer, and a flag that is gone, with a default that changes."""
     number = Field("number", "int32", default=1, later_defaults=((30, 2),), unset="zero", nil_since=30)
     monkeypatch.setattr(fields, "ALL", {"number": number})
-    monkeypatch.setattr(fields, "FLAGS", {"number": Flag("number", True, "replace", until=29)})
+    monkeypatch.setattr(fields, "FLAGS", {"number": Flag("number", until=29)})
     found = config_findings.defaults(facts_of("v1.29.0", *flags, config=config, own=own), 30)
     assert [one.severity for one in found] == severities
 

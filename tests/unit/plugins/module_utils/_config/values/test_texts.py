@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Texts with a form: addresses, CPU lists, versions and paths."""
+"""Texts with a form: addresses, CPU lists, versions, paths and command lines."""
 
 from __future__ import annotations
 
@@ -155,3 +155,20 @@ def test_the_value_at_a_path(keys: tuple[str | int, ...], value: object) -> None
 def test_values_of_a_type() -> None:
     assert paths.present({"a": None, "b": 0, "c": ""}) == {"b": 0, "c": ""}
     assert [paths.typed(3, kind) for kind in (dict, list, str, int)] == [{}, [], "", 3]
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "place"),
+    [
+        (["/k", "--config-dir=/a"], "/a", (1, 1)),
+        (["/k", "--config-dir", "/a"], "/a", (1, 2)),
+        (["/k", "--config_dir=/a", "--v=2"], "/a", (1, 1)),
+        (["--config-dir=/a", "--config-dir="], "", (1, 1)),
+        (["--config-dir"], "", (0, 1)),
+        (["--config-directory=/a", "config-dir", "-config-dir=/a"], None, None),
+        (["--", "--config-dir=/a"], None, None),
+    ],
+)
+def test_the_last_use_of_a_flag_counts(words: list[str], value: str | None, place: tuple[int, int] | None) -> None:
+    assert short_texts.flag(words, "config-dir") == value
+    assert short_texts.flag_words(words, "config-dir") == place

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import flag
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
 from tests.support.node.systemd_model import FOLDER, KUBEADM, SERVICE, Systemd
 
@@ -81,7 +81,7 @@ def test_a_relative_config_file_is_that_of_the_working_directory(node: Systemd, 
     assert kubelet.next_command().argv == ["/usr/bin/kubelet", f"--config={path}", "--v=2"]
     assert kubelet.form().config == path
     kubelet.install(ACTIVE)
-    assert (kubelet.form().config, health.flag(kubelet.next_command().argv, "config")) == (path, ACTIVE)
+    assert (kubelet.form().config, flag(kubelet.next_command().argv, "config")) == (path, ACTIVE)
 
 
 def test_a_running_kubelet_opens_a_relative_path_in_its_own_folder(node: Systemd) -> None:

@@ -19,8 +19,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Mapping, NamedTuple
 
-from ..values import annotation, reference
-from ..values.forms import FieldForm, SourceForm
+from .values import annotation, paths, reference
+from .values.forms import FieldForm, SourceForm
 
 MINORS = range(8, 11)
 """The minors with configMapRef (kubernetes PR 46254 added it, PR 63221 replaced it by configMap in 1.11)."""
@@ -46,12 +46,12 @@ def holder(config_source: Any) -> Any:
         return {"configMap": {}}
     if not isinstance(found, Mapping):
         return {"configMap": found}
-    return {"configMap": {**{part: found[part] for part in _PARTS if part in found}, "kubeletConfigKey": KEY}}
+    return {"configMap": {**paths.only(found, _PARTS), "kubeletConfigKey": KEY}}
 
 
 def without_revision(source: Mapping[str, str]) -> dict[str, str]:
     """Return a reference as these kubelets know it: they follow the uid, not the revision."""
-    return {part: text for part, text in source.items() if part != "resourceVersion"}
+    return paths.without(source, ("resourceVersion",))
 
 
 CONDITIONS = ("ConfigOK", "KubeletConfigOk")
@@ -144,7 +144,7 @@ def _source(named: Mapping[str, str | None], known: Iterable[Mapping[str, str]])
 
 
 @dataclass(frozen=True)
-class FirstForm(SourceForm):
+class _FirstForm(SourceForm):
     """The form of these kubelets: `configMapRef` and a condition."""
 
     by_uid: bool = True
@@ -177,7 +177,7 @@ class FirstForm(SourceForm):
 
     def config_source(self, source: Mapping[str, str]) -> dict[str, Any]:
         """Return the spec.configSource for a source; these kubelets demand all three of its parts."""
-        return {"configMapRef": {part: source[part] for part in _PARTS if part in source}}
+        return {"configMapRef": paths.only(source, _PARTS)}
 
     def as_reported(self, reference: dict[str, str]) -> dict[str, str]:
         """Return a reference as these kubelets know it."""
@@ -215,12 +215,12 @@ class FirstForm(SourceForm):
         return ""
 
 
-_WITH_OLD_PROXY = FirstForm(
+_WITH_OLD_PROXY = _FirstForm(
     # Kubernetes PR 59884 removed it from later API servers.
     old_proxy="/api/v1/proxy/nodes/{}",
     old_proxy_permission="proxy on nodes, which the path of API servers up to 1.9 needs",
 )
-SOURCE_FORMS: dict[int, SourceForm] = {8: _WITH_OLD_PROXY, 9: _WITH_OLD_PROXY, 10: FirstForm(by_path=True)}
+SOURCE_FORMS: dict[int, SourceForm] = {8: _WITH_OLD_PROXY, 9: _WITH_OLD_PROXY, 10: _FirstForm(by_path=True)}
 """By the minor of the kubelet."""
 
 
@@ -266,7 +266,7 @@ and 66257)."""
 
 
 @dataclass(frozen=True)
-class BeforeTables(FieldForm):
+class _BeforeTables(FieldForm):
     """The fields of a v1beta1 that has not got all fields with which the tables begin."""
 
     minor: int = 10
@@ -286,7 +286,7 @@ class BeforeTables(FieldForm):
 
 
 @dataclass(frozen=True)
-class FirstFields(BeforeTables):
+class _FirstFields(_BeforeTables):
     """The fields of kubelets 1.8 and 1.9, whose /configz omits nothing that matters."""
 
     api_version: str = API_VERSION
@@ -318,5 +318,5 @@ def _judge_text(name: str, value: Any) -> tuple[str, str]:
     )
 
 
-FIELD_FORMS: dict[int, FieldForm] = {8: FirstFields(minor=8, has_texts=True), 9: FirstFields(), 10: BeforeTables()}
+FIELD_FORMS: dict[int, FieldForm] = {8: _FirstFields(minor=8, has_texts=True), 9: _FirstFields(), 10: _BeforeTables()}
 """By the minor of the kubelet."""

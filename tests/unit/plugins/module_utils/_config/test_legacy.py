@@ -11,33 +11,32 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import minors
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import complete_config, fields
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.legacy import form
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import legacy, minors
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules.problem import REFUSAL
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, document, reference
 from tests.support.api import objects
 
-from ..plan import tables
-from ..plan.tables import LIVE
+from .plan import tables
+from .plan.tables import LIVE
 
 PLACE = {"namespace": "kube-system", "name": "config-a", "uid": "a1", "kubeletConfigKey": "kubelet"}
 REF = {"namespace": "kube-system", "name": "config-a", "uid": "a1"}
-FORM = form.SOURCE_FORMS[9]
+FORM = legacy.SOURCE_FORMS[9]
 
 
 def test_the_minors() -> None:
-    assert set(form.SOURCE_FORMS) == {*form.MINORS} == {8, 9, 10}
+    assert set(legacy.SOURCE_FORMS) == {*legacy.MINORS} == {8, 9, 10}
     assert (minors.FIRST_NATIVE, minors.FIRST_WITH_FILE) == (8, 10)
 
 
 def test_there_and_back() -> None:
     assert FORM.config_source(PLACE) == {"configMapRef": REF}
-    assert reference.read(form.holder({"configMapRef": {**REF, "kind": "ConfigMap"}})) == PLACE
-    assert reference.read(form.holder(FORM.config_source(PLACE))) == PLACE
-    assert form.without_revision({**PLACE, "resourceVersion": "7"}) == PLACE
-    assert reference.read(form.holder(None)) is None
+    assert reference.read(legacy.holder({"configMapRef": {**REF, "kind": "ConfigMap"}})) == PLACE
+    assert reference.read(legacy.holder(FORM.config_source(PLACE))) == PLACE
+    assert legacy.without_revision({**PLACE, "resourceVersion": "7"}) == PLACE
+    assert reference.read(legacy.holder(None)) is None
 
 
 @pytest.mark.parametrize(
@@ -47,7 +46,7 @@ def test_there_and_back() -> None:
 def test_malformed(given: t.Any) -> None:
     """Also one of a later kubelet, and one that names nothing: the kubelet follows neither."""
     with pytest.raises(ValueError):
-        reference.read(form.holder(given))
+        reference.read(legacy.holder(given))
 
 
 BEFORE = {**PLACE, "name": "config-b", "uid": "b2"}
@@ -57,9 +56,9 @@ DEFAULT_OK = "current is set to the local default, and no init config was provid
 LOCAL_OK = "when the config source is nil, the Kubelet uses its local config"
 
 
-def read_condition(message: t.Any, reason: t.Any, status: str, kind: str = "ConfigOK") -> form.Reported:
+def read_condition(message: t.Any, reason: t.Any, status: str, kind: str = "ConfigOK") -> legacy.Reported:
     condition = {"type": kind, "status": status, "message": message, "reason": reason}
-    return form.read_condition([{"type": "Ready", "status": "True"}, condition], [None, PLACE, BEFORE])
+    return legacy.read_condition([{"type": "Ready", "status": "True"}, condition], [None, PLACE, BEFORE])
 
 
 def status_of(**sources: dict[str, str]) -> dict[str, t.Any]:
@@ -151,13 +150,13 @@ def test_a_crash_loop() -> None:
     assert "too often" in FORM.meaning_of_error(reason)
 
 
-@pytest.mark.parametrize("kind", form.CONDITIONS)
+@pytest.mark.parametrize("kind", legacy.CONDITIONS)
 def test_the_types_of_all_minors(kind: str) -> None:
     assert read_condition("using current (default)", DEFAULT_OK, "True", kind).status == {}
 
 
 def test_without_the_condition() -> None:
-    assert form.read_condition([]) == form.read_condition([{"type": "Ready"}, None, "x"]) == (None, "", "")
+    assert legacy.read_condition([]) == legacy.read_condition([{"type": "Ready"}, None, "x"]) == (None, "", "")
 
 
 @pytest.mark.parametrize("message", ["unknown - message not provided", None, 5, "", "using current (UID: )", {}])
@@ -246,13 +245,12 @@ def test_a_kubelet_must_report_and_reads_one_key(reports: bool, key: str, words:
     assert bool(found) == bool(words) and words in (found or "")
 
 
-def test_one_file_imports_the_room() -> None:
+def test_one_file_imports_it() -> None:
     """All others ask it by the minor."""
-    plugins = Path(__file__).resolve().parents[6] / "plugins"
-    room = plugins / "module_utils/_config/legacy"
-    line = re.compile(r"^ *from .*\blegacy\b.* import", re.MULTILINE)
+    plugins = Path(__file__).resolve().parents[5] / "plugins"
+    line = re.compile(r"^ *from .*\blegacy\b", re.MULTILINE)
     found = [path for path in plugins.rglob("*.py") if line.search(path.read_text(encoding="utf-8"))]
-    assert [path for path in found if path.parent != room] == [plugins / "module_utils/_config/minors.py"]
+    assert found == [plugins / "module_utils/_config/minors.py"]
 
 
 MAP, TEXT = {"memory.available": "100Mi"}, "memory.available<100Mi"
@@ -271,14 +269,14 @@ MAP, TEXT = {"memory.available": "100Mi"}, "memory.available<100Mi"
         (9, {"evictionHard": MAP, "featureGates": {}}, ""),
         (9, {"evictionHard": TEXT}, "a mapping"),
         (9, {"maxPods": "5"}, "whole number"),
-        (9, {"apiVersion": document.API_VERSION}, f"Write `apiVersion: {form.API_VERSION}`"),
-        (9, {"apiVersion": form.API_VERSION}, ""),
+        (9, {"apiVersion": document.API_VERSION}, f"Write `apiVersion: {legacy.API_VERSION}`"),
+        (9, {"apiVersion": legacy.API_VERSION}, ""),
         (10, {"serverTLSBootstrap": True}, "the field exists from 1.11 on; this kubelet is 1.10"),
         (9, {"serverTLSBootstrap": None}, ""),
         (11, {"serverTLSBootstrap": True}, ""),
         (9, {"podPidsLimit": 100}, "the field exists from 1.10 on"),
         (10, {"podPidsLimit": 100}, ""),
-        (20, {"apiVersion": form.API_VERSION}, f"Write `apiVersion: {document.API_VERSION}`"),
+        (20, {"apiVersion": legacy.API_VERSION}, f"Write `apiVersion: {document.API_VERSION}`"),
     ],
 )
 def test_judge(minor: int, config: dict[str, t.Any], words: str) -> None:
@@ -288,13 +286,13 @@ def test_judge(minor: int, config: dict[str, t.Any], words: str) -> None:
 
 
 def test_they_are_disjoint() -> None:
-    assert not {*form.FORMER} & {*form.TEXTS, *form.RENAMED}
-    assert not {*form.LATER} & {*form.FORMER, *form.TEXTS, *form.RENAMED}
+    assert not {*legacy.FORMER} & {*legacy.TEXTS, *legacy.RENAMED}
+    assert not {*legacy.LATER} & {*legacy.FORMER, *legacy.TEXTS, *legacy.RENAMED}
 
 
 def test_later_fields_are_those_of_the_table() -> None:
     """The table has no minor for them: its first is 1.12."""
-    assert all(fields.ALL[name].since is None for name in form.LATER)
+    assert all(fields.ALL[name].since is None for name in legacy.LATER)
 
 
 @pytest.mark.parametrize("layer", [{"maxPods": 80}, {"evictionHard": TEXT.replace("1", "2")}])
@@ -302,7 +300,7 @@ def test_a_plan_keeps_what_it_does_not_know(layer: dict[str, t.Any]) -> None:
     """The apiVersion and every former field of the live configuration are in the source."""
     live = {
         "kind": document.KIND,
-        "apiVersion": form.API_VERSION,
+        "apiVersion": legacy.API_VERSION,
         "maxPods": 110,
         "evictionHard": TEXT,
         "podManifestPath": "/etc/kubernetes/manifests",
@@ -316,7 +314,7 @@ def test_a_plan_keeps_what_it_does_not_know(layer: dict[str, t.Any]) -> None:
 
 
 def test_a_target_may_be_of_the_first_kubelets() -> None:
-    goal = {**LIVE, "apiVersion": form.API_VERSION, "maxPods": 70}
+    goal = {**LIVE, "apiVersion": legacy.API_VERSION, "maxPods": 70}
     made = tables.planned(tables.table(LIVE, kubelet_version="v1.9.7", delivery="native"), target=goal)
     assert [change["after"] for change in made["nodes"]["n0"]["changes"]] == [70]
 
@@ -341,8 +339,8 @@ def test_the_header_is_that_of_the_minor(minor: int, version: str) -> None:
 def test_the_first_kubelets_hide_no_empty_value(minor: int) -> None:
     header = {"kind": "KubeletConfiguration", "apiVersion": "kubeletconfig/v1alpha1"}
     form = minors.fields_of(minor)
-    assert complete_config.restore({"maxPods": 7}, form) == {**header, "maxPods": 7}
-    assert complete_config.restored({"maxPods": 7}, form) == []
+    assert fields.restore({"maxPods": 7}, form) == {**header, "maxPods": 7}
+    assert fields.restored({"maxPods": 7}, form) == []
 
 
 def test_a_kubelet_that_reads_no_config_file_gets_no_checkpoint() -> None:

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles, verdicts
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile.verdicts import (
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts, profiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profiles import (
     EXCEPTED,
     FAIL,
     MANUAL,
@@ -38,9 +37,9 @@ def row(item: str, live: Any, minor: int = 36, found: Any = None, exceptions: An
     """Return the row of an item for a node of this minor with this configuration."""
     profile = CIS if item.startswith("4.") else STIG
     seen = host_facts.read(found) if found is not None else None
-    facts = verdicts.Facts(minor, live, "no answer of its kubelet", seen)
-    checked = verdicts.exceptions_of(exceptions, [profile], "x")
-    (one,) = [each for each in verdicts.of_node(facts, [profile], checked, TODAY) if each["item"] == item]
+    facts = profiles.Facts(minor, live, "no answer of its kubelet", seen)
+    checked = profiles.exceptions_of(exceptions, [profile], "x")
+    (one,) = [each for each in profiles.of_node(facts, [profile], checked, TODAY) if each["item"] == item]
     return one
 
 
@@ -293,12 +292,12 @@ def test_an_exception_counts_until_its_day_ends(item: str, live: Any, until: Any
     ],
 )
 def test_an_exception_without_owner_or_date_is_refused(given: Any, message: str) -> None:
-    with pytest.raises(verdicts.ExceptionError, match=f"^{message}"):
-        verdicts.exceptions_of(given, [CIS], "x")
+    with pytest.raises(profiles.ExceptionError, match=f"^{message}"):
+        profiles.exceptions_of(given, [CIS], "x")
 
 
 def test_each_item_of_each_profile_has_a_row() -> None:
-    rows = verdicts.of_node(verdicts.Facts(36, {}), [CIS, STIG], {}, TODAY)
+    rows = profiles.of_node(profiles.Facts(36, {}), [CIS, STIG], {}, TODAY)
     wanted = [(name, item.id) for name, items in profiles.PROFILES.items() for item in items]
     assert [(one["profile"], one["item"]) for one in rows] == wanted
     assert {one["verdict"] for one in rows} == {PASS, FAIL, MANUAL, NOT_CHECKED}

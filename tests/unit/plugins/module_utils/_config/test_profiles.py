@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config import profiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, gates
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.profile import profiles
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks, types
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import document, paths
 
-from ..plan import tables
+from .plan import tables
 
 PROFILE = "cis-1.12"
 EVERY = [item for items in profiles.PROFILES.values() for item in items]
