@@ -157,7 +157,8 @@ def _stage(table: Table, kinds: Kinds, sizes: Sequence[int]) -> list[dict[str, A
 
 def _play(stage: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the hosts and the serial of the play of a stage. Each size is given, since no batch has two kinds."""
-    hosts, serial = [], []
+    hosts: list[str] = []
+    serial: list[int] = []
     for batch in stage:
         hosts += map(pattern, batch["nodes"])
         serial.append(len(batch["nodes"]))
