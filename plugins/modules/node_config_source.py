@@ -68,7 +68,7 @@ options:
   transport:
     description:
       - Who takes a source to a node that reads a checkpoint or a drop-in. A source in O(sources) may have its own
-        C(transport).
+        C(transport), also with O(state=absent).
       - V(api) leaves it to the follower on the node, and fails for a node without one. V(ssh) leaves it to the role
         P(livenodes.kubelet.checkpoint#role). V(auto) is V(api) for the nodes on which a follower reports.
     type: str

@@ -44,6 +44,8 @@ class Batch(NamedTuple):
     """Whether steps on nodes are needed."""
     before: Mapping[str, Any] = {}
     """The variant of each node before the rollout."""
+    transports: Mapping[str, str] = {}
+    """Who takes a source to a node, by node name, for hosts that set it."""
     started: bool = False
     """Whether an earlier batch exists."""
     done: int = 0

@@ -96,13 +96,17 @@ def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
     delivery = options["delivery"]
     rollout, undoes = _rollout(options), bool(options.get("undo"))
     transport = options.get("transport") or following.AUTO
-    if options["state"] == "absent":
-        given_nodes = options["nodes"] or options["sources"] or {}
-        return dict.fromkeys(given_nodes, Wanted(None, delivery, undoes=undoes, transport=transport))
     sources = options["sources"]
     if sources is None:
         sources = dict.fromkeys(options["nodes"] or [], options["source"])
     found = {}
+    if options["state"] == "absent":
+        for name, source in sources.items():
+            # Nothing else of a source counts here.
+            own = source if isinstance(source, dict) else {}
+            way = _choice(name, "transport", own, transport, following.TRANSPORTS)
+            found[name] = Wanted(None, delivery, undoes=undoes, transport=way)
+        return found
     for name, source in sources.items():
         one = _complete(name, source, delivery, transport)
         found[name] = dataclasses.replace(one, rollout=rollout, undoes=undoes)
@@ -129,12 +133,8 @@ def _complete(name: str, source: t.Any, delivery: str, transport: str) -> Wanted
             f"sources: the value of node {name} is {source!r}; set a mapping with namespace, name and kubeletConfigKey"
         )
     key = source.get("kubeletConfigKey") or source.get("kubelet_config_key") or "kubelet"
-    chosen = {"delivery": source.get("delivery") or delivery, "transport": source.get("transport") or transport}
-    for what, known in (("delivery", deliveries.REQUESTS), ("transport", following.TRANSPORTS)):
-        if chosen[what] not in known:
-            raise ClusterError(
-                f"sources: node {name} has the unknown {what} {chosen[what]!r}; set one of {', '.join(known)}"
-            )
+    delivery = _choice(name, "delivery", source, delivery, deliveries.REQUESTS)
+    transport = _choice(name, "transport", source, transport, following.TRANSPORTS)
     try:
         record = own_values.given(source.get("own"))
     except ValueError as error:
@@ -150,7 +150,15 @@ def _complete(name: str, source: t.Any, delivery: str, transport: str) -> Wanted
         ) from error
     # The key `uid` is that of a ConfigMap.
     uid, migrates = str(source.get("node_uid") or ""), source.get("migrates") is True
-    return Wanted(place, chosen["delivery"], record, uid, migrates, transport=chosen["transport"])
+    return Wanted(place, delivery, record, uid, migrates, transport=transport)
+
+
+def _choice(name: str, what: str, source: t.Mapping[str, t.Any], default: str, known: t.Sequence[str]) -> str:
+    """Return what a node has of its own in its source, else the default. Raises ClusterError for an unknown one."""
+    chosen: str = source.get(what) or default
+    if chosen not in known:
+        raise ClusterError(f"sources: node {name} has the unknown {what} {chosen!r}; set one of {', '.join(known)}")
+    return chosen
 
 
 def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str, FoundConfig]:

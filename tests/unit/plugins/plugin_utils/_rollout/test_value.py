@@ -107,6 +107,7 @@ def test_the_first_batch() -> None:
         "soak": 300,
         "on_nodes": False,
         "before": {"n1": {"variant": "old"}},
+        "transports": {},
         "lease": {},
         "group": "workers:masters",
         "name": "",

@@ -56,6 +56,16 @@ def test_wanted(given: dict[str, t.Any], source: dict[str, str] | None, delivery
     assert wanted(**given) == {"n1": config_sources.Wanted(source, delivery)}
 
 
+def test_nodes_that_are_reset_by_different_transports() -> None:
+    found = wanted(state="absent", sources={"n1": {"transport": "ssh"}, "n2": {"transport": None}}, transport="api")
+    assert {name: (one.source, one.transport) for name, one in found.items()} == {
+        "n1": (None, "ssh"),
+        "n2": (None, "api"),
+    }
+    with pytest.raises(ClusterError, match="the unknown transport 'shh'; set one of auto, api, ssh"):
+        wanted(state="absent", sources={"n1": {"transport": "shh"}})
+
+
 INCOMPLETE = r"node n1 is .*; set a mapping with namespace, name and kubeletConfigKey"
 NO_NAME = r"^sources: the value of node n1 cannot be used: .* In YAML, put .* quotes"
 
