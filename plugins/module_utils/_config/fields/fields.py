@@ -173,9 +173,7 @@ def is_created(path: str, value: Any) -> bool:
 _CREATED = {"tlsCertFile": "/kubelet.crt", "tlsPrivateKeyFile": "/kubelet.key"}
 _ADDRESSES = ("address", "healthzBindAddress")
 # Fields whose 1.20 default applies only to absence and which /configz omits when empty; all are at the top level.
-_HIDDEN_EMPTIES = [
-    field for field in ALL.values() if field.unset == "nil" and field.zero_omitted and field.default
-]
+_HIDDEN_EMPTIES = [field for field in ALL.values() if field.unset == "nil" and field.zero_omitted and field.default]
 
 
 def _is_anywhere(value: Any) -> bool:

@@ -350,5 +350,3 @@ def _not_for_all(changes: list[compare.Change], layers: Layers, shared: Collecti
             cause = "the value belongs to one machine, but the configuration for all nodes sets it"
             remedy = "Set it per node, unless the value is the same on all nodes."
             yield Problem(WARNING, path, cause, remedy, "machine-specific")
-
-
