@@ -206,9 +206,12 @@ def words_of(table: dict[Any, str]) -> str:
     """Return a table of words, as many in a line as fit."""
     text = "{\n"
     for key, words in table.items():
-        lines = textwrap.wrap(words, WIDTH - len(f"{key}") - len('    "": "",'), break_on_hyphens=False)
-        separator = '"\n        " '
-        text += f'    {quote(key)}: "{separator.join(lines)}",\n'
+        first, *more = textwrap.wrap(words, WIDTH - len(f"{key}") - len('    "": "",'), break_on_hyphens=False)
+        if not more:
+            text += f'    {quote(key)}: "{first}",\n'
+            continue
+        text += f'    {quote(key)}: (\n        "{first}"\n'
+        text += "".join(f'        " {line}"\n' for line in more) + "    ),\n"
     return text + "}\n# fmt: on\n"
 
 

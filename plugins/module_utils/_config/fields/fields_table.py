@@ -397,8 +397,10 @@ MEANINGS: tuple[Meaning, ...] = (Meaning("eventRecordQPS", 37, 0, "the default",
 FLAGS_SINCE: dict[int, str] = {
     21: "memory-manager-policy reserved-memory",
     22: "cpu-manager-policy-options",
-    23: "log-flush-frequency log-json-info-buffer-size log-json-split-stream register-node register-with-taints v"
-        " vmodule",
+    23: (
+        "log-flush-frequency log-json-info-buffer-size log-json-split-stream register-node register-with-taints v"
+        " vmodule"
+    ),
     25: "local-storage-capacity-isolation",
     26: "topology-manager-policy-options",
     27: "container-runtime-endpoint image-service-endpoint",
@@ -413,23 +415,29 @@ GONE_FLAGS: dict[int, str] = {
     20: "enable-cadvisor-json-endpoints",
     21: "chaos-chance redirect-container-streaming",
     22: "experimental-bootstrap-kubeconfig seccomp-profile-root",
-    23: "cni-bin-dir cni-cache-dir cni-conf-dir docker docker-endpoint docker-env-metadata-whitelist docker-only"
+    23: (
+        "cni-bin-dir cni-cache-dir cni-conf-dir docker docker-endpoint docker-env-metadata-whitelist docker-only"
         " docker-root docker-tls docker-tls-ca docker-tls-cert docker-tls-key dynamic-config-dir"
         " experimental-check-node-capabilities-before-mount experimental-dockershim-root-directory"
         " experimental-logging-sanitization image-pull-progress-deadline network-plugin network-plugin-mtu"
-        " non-masquerade-cidr really-crash-for-testing",
+        " non-masquerade-cidr really-crash-for-testing"
+    ),
     24: "experimental-kernel-memcg-notification",
-    25: "add-dir-header alsologtostderr log-backtrace-at log-dir log-file log-file-max-size logtostderr one-output"
-        " skip-headers skip-log-headers stderrthreshold",
+    25: (
+        "add-dir-header alsologtostderr log-backtrace-at log-dir log-file log-file-max-size logtostderr one-output"
+        " skip-headers skip-log-headers stderrthreshold"
+    ),
     26: "container-runtime master-service-namespace",
     29: "azure-container-registry-config",
     30: "iptables-drop-bit iptables-masquerade-bit keep-terminated-pod-volumes",
     33: "cloud-config register-schedulable",
     34: "pod-infra-container-image",
-    36: "application-metrics-count-limit boot-id-file container-hints containerd containerd-namespace"
+    36: (
+        "application-metrics-count-limit boot-id-file container-hints containerd containerd-namespace"
         " enable-load-reader event-storage-age-limit event-storage-event-limit global-housekeeping-interval"
         " log-cadvisor-usage machine-id-file storage-driver-buffer-duration storage-driver-db storage-driver-host"
-        " storage-driver-password storage-driver-secure storage-driver-table storage-driver-user",
+        " storage-driver-password storage-driver-secure storage-driver-table storage-driver-user"
+    ),
 }
 # fmt: on
 """Minor -> the flags that no later kubelet knows."""

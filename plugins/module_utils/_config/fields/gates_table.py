@@ -554,8 +554,10 @@ NEEDS: dict[str, str] = {
     "InPlacePodLevelResourcesVerticalScaling": "35 InPlacePodVerticalScaling PodLevelResources NodeDeclaredFeatures",
     "InPlacePodVerticalScalingAllocatedStatus": "35 InPlacePodVerticalScaling 36",
     "InPlacePodVerticalScalingExclusiveCPUs": "35 InPlacePodVerticalScaling",
-    "InPlacePodVerticalScalingExclusiveMemory": "35 InPlacePodVerticalScaling MemoryManager 36"
-        " InPlacePodVerticalScaling",
+    "InPlacePodVerticalScalingExclusiveMemory": (
+        "35 InPlacePodVerticalScaling MemoryManager 36"
+        " InPlacePodVerticalScaling"
+    ),
     "InPlacePodVerticalScalingInitContainers": "36 InPlacePodVerticalScaling NodeDeclaredFeatures",
     "InPlacePodVerticalScalingMemoryBackedVolumes": "37 InPlacePodVerticalScaling NodeDeclaredFeatures",
     "InPlacePodVerticalScalingSchedulerPreemption": "37 InPlacePodVerticalScaling",

@@ -223,7 +223,7 @@ def _reasons(nodes: Nodes, kind: str) -> Iterator[str]:
         pods = pods_of[group]
         text = f"{_WORDS[kind]} on {shown_nodes(list(details))}: {group[0]}"
         # The numbers of one node stand for all nodes; the result holds those of every node.
-        first, detail = next(iter(details.items()))
+        (first, detail), *_others = details.items()
         if detail:
             text += f" ({first}: {detail})"
         if pods:
