@@ -259,9 +259,10 @@ def awx_tools(session: nox.Session) -> Tools:
     return Tools(session, "awx", ["-r", "tools/requirements/awx.txt"])
 
 
-@tests("slow", awx_tools)
+# Not `slow`, which has the lowest priority: a rulebook has to begin within some time.
+@tests("quick", awx_tools)
 def awx(_long: bool) -> list[str]:
-    """The configuration of AWX in playbooks/awx against the modules of the collection awx.awx."""
+    """The configuration of AWX in playbooks/awx against the modules of the collection awx.awx, and the rulebooks."""
     return ["tests/awx"]
 
 
