@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import Any, Iterator, Mapping, Sequence
 
 from ansible.inventory.manager import split_host_pattern
@@ -165,9 +164,6 @@ def _play(stage: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"hosts": hosts, "serial": serial}
 
 
-_PLAIN = re.compile(r"[^\W_]|[^\x00-\x7f]|[_.-]")
-
-
 def pattern(host: str) -> str:
     """Return the pattern by which the C(hosts) of a play name one host, which is its name if Ansible reads that as one.
 
@@ -175,8 +171,8 @@ def pattern(host: str) -> str:
     """
     if split_host_pattern(host) == [host] and host[0] not in "!&":
         return host
-    escaped = "".join(sign if _PLAIN.match(sign) else f"\\x{ord(sign):02x}" for sign in host)
-    # A regular expression has none of these characters.
+    # An escape has none of the characters that Ansible splits at.
+    escaped = "".join(sign if sign.isalnum() else f"\\U{ord(sign):08x}" for sign in host)
     return f"~^{escaped}$"
 
 

@@ -165,7 +165,7 @@ def ansible_batches(found: dict[str, Any], hosts: t.Sequence[str], *others: str)
 
 PATTERNS = (
     *("worker 1", "dc1:w2", "dc1,w3", "größe-4", "!w5", "&w6", "~w7", "w[8]", "w*", "fd00::9", "10.0.0.1", "w10:22"),
-    *("dc1", "all", "w\t1", "w.1", "w\\1", "@w", "(w", "w$", "{w}"),
+    *("dc1", "all", "w\t1", "w.1", "w\\1", "@w", "(w", "w$", "{w}", "a b.c", "😀 1", "w…1 2"),
 )
 
 
@@ -175,7 +175,7 @@ def test_hosts_whose_names_are_patterns() -> None:
     hosts = host_table.node_table(PATTERNS, {host: {} for host in PATTERNS})
     found = ordered(plan(**dict.fromkeys(PATTERNS, "assign")), hosts, rows_, serial=[1, 2], most=2)
     assert found["hosts"] == list(PATTERNS)
-    made = ansible_batches(found, PATTERNS, "w2", "w3", "worker", "1")
+    made = ansible_batches(found, PATTERNS, "w2", "w3", "worker", "1", "a bxc")
     assert made == [list(one["nodes"]) for one in found["batches"]]
 
 
