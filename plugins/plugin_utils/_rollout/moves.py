@@ -15,10 +15,10 @@ from .batch import At, Found, Result
 from .steps import (
     FOLLOWING,
     NODE_NAME,
-    TRANSPORT,
     WAIT,
     Options,
     Step,
+    by_transport,
     copies,
     following,
     good,
@@ -35,19 +35,8 @@ def _reset(at: At) -> Options | None:
     if not names:
         return None
     undo = at.batch.undoes is not None
-    return {**_by_transport(at, names), "state": "absent", "undo": undo, **following(at), **leased(at)}
-
-
-def _by_transport(at: At, names: list[str]) -> dict[str, Any]:
-    """Return the option that names nodes, with the transports that their hosts have instead of that of the play."""
-    own = {}
-    for name in names:
-        transport = at.batch.transports.get(name)
-        if transport not in (None, at.play.variable(TRANSPORT)):
-            own[name] = transport
-    if not own:
-        return {"nodes": names}
-    return {"sources": {name: {"transport": own.get(name)} for name in names}}
+    sources = by_transport(at, {name: {} for name in names})
+    return {"sources": sources, "state": "absent", "undo": undo, **following(at), **leased(at)}
 
 
 def _to_reset(at: At, result: Result) -> Mapping[str, Any]:

@@ -27,8 +27,8 @@ NODE_NAME = "kubelet_config_node_name"
 PLANNED = (NODE_NAME, "kubelet_config_plan", "kubelet_config_sources", "kubelet_config_delivery")
 """The variables with what a play that lists the roles itself assigns and verifies."""
 WAIT, POD_LOSS, PODS = "kubelet_config_wait_timeout", "kubelet_config_allow_pod_loss", "kubelet_config_pods_timeout"
-TRANSPORT, TRIAL = "kubelet_config_transport", "kubelet_config_trial_seconds"
-CONFIRM, NODE_SECONDS = "kubelet_config_confirm_seconds", "kubelet_config_node_seconds"
+TRIAL, CONFIRM = "kubelet_config_trial_seconds", "kubelet_config_confirm_seconds"
+NODE_SECONDS = "kubelet_config_node_seconds"
 PLACEHOLDER = {"uid": "00000000-0000-0000-0000-000000000000", "resourceVersion": "0"}
 """In check mode, push has not created the ConfigMap."""
 
@@ -163,7 +163,7 @@ def _drained(at: At, result: Result) -> Found:
 
 def _assign(at: At) -> Options:
     return {
-        "sources": rows.open_sources(at.batch.sources, at.found.rows),
+        "sources": by_transport(at, rows.open_sources(at.batch.sources, at.found.rows)),
         "rollout": at.batch.name,
         "undo": at.batch.undoes is not None,
         **following(at),
@@ -177,10 +177,19 @@ def _rehearse(at: At) -> Options:
 
 
 def following(at: At) -> dict[str, Any]:
-    """Return the options for nodes with a follower: who takes a source there, and how long its guard waits."""
-    options = {"transport": at.play.variable(TRANSPORT), "trial_seconds": at.play.variable(TRIAL)}
-    options["confirm_seconds"] = at.found.confirm
+    """Return the options for nodes with a follower: how long its guard waits."""
+    options = {"trial_seconds": at.play.variable(TRIAL), "confirm_seconds": at.found.confirm}
     return {name: value for name, value in options.items() if value is not None}
+
+
+def by_transport(at: At, sources: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return sources by node name, each with who takes it there as its host wants it; the module's default if unset."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for name, source in sources.items():
+        found[name] = source
+        if name in at.batch.transports:
+            found[name] = {"transport": at.batch.transports[name], **source}
+    return found
 
 
 def _assigned(at: At, result: Result) -> Found:
@@ -293,7 +302,7 @@ def leased(at: At) -> dict[str, Any]:
     return {"lease": at.batch.lease} if at.batch.lease else {}
 
 
-FOLLOWING = (TRANSPORT, TRIAL)
+FOLLOWING = ("kubelet_config_transport", TRIAL)
 DRAINING = ("kubelet_config_drain_timeout", "kubelet_config_drain_emptydir", "kubelet_config_drain_force")
 GATING = (
     "kubelet_config_max_unavailable",

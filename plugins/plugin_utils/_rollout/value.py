@@ -178,8 +178,6 @@ def _sources(planned: Mapping[str, Value], table: Mapping[str, Mapping[str, Any]
     found = {}
     for name, row in planned.items():
         found[name] = source(row, table["deliveries"].get(name, AUTO))
-        if name in table.get("transports", {}):
-            found[name]["transport"] = table["transports"][name]
     return found
 
 
@@ -250,6 +248,7 @@ def of_plan(
         "sources": assigned,
         "expected": expected,
         "texts": _texts(plan, rows),
+        "transports": dict(table.get("transports", {})),
         "soak": None,
         "lease": {},
         "name": "",

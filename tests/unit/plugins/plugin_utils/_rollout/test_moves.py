@@ -24,20 +24,12 @@ WRITTEN = {"rows": {"n1": row(), "n2": BAD}, "written": ["n1", "n2"]}
 @pytest.mark.parametrize(
     ("step", "given", "options"),
     [
-        (STEPS["reset"], at(rows={"n2": BAD}), {"nodes": ["n1"], "state": "absent", "undo": False, "lease": LEASE}),
-        pytest.param(STEPS["reset"], at(rows={"n1": BAD, "n2": BAD}), None, id="all have failed"),
-        pytest.param(
+        (
             STEPS["reset"],
-            at({"transports": {"n1": "ssh", "n2": "api"}}, variables={"kubelet_config_transport": "api"}),
-            {
-                "sources": {"n1": {"transport": "ssh"}, "n2": {"transport": None}},
-                "state": "absent",
-                "undo": False,
-                "transport": "api",
-                "lease": LEASE,
-            },
-            id="each host has its own transport",
+            at(rows={"n2": BAD}),
+            {"sources": {"n1": {}}, "state": "absent", "undo": False, "lease": LEASE},
         ),
+        pytest.param(STEPS["reset"], at(rows={"n1": BAD, "n2": BAD}), None, id="all have failed"),
         pytest.param(STEPS["verify_local"], at(check_mode=True), None, id="check mode waits for nothing"),
         pytest.param(STEPS["verify_local"], at(), {**VERIFYING, "nodes": ["n1", "n2"]}, id="verify"),
         pytest.param(STEPS["look_to_native"], at(present=("h2",)), {"nodes": ["n2"]}, id="the hosts that are left"),

@@ -252,16 +252,21 @@ def test_what_a_soak_has_seen_of_another_source_confirms_nothing() -> None:
     assert options is not None and options["sources"] == {"n1": place("a")}
 
 
+@pytest.mark.parametrize("step", ["assign", "reset"])
+def test_who_takes_a_source_to_each_node(step: str) -> None:
+    """Not what the host of the task has: its batch may have hosts that set nothing."""
+    given = at({"transports": {"n1": "api"}}, variables={"kubelet_config_transport": "api"})
+    options = {**STEPS, **moves.STEPS}[step].options(given) or {}
+    assert {name: source.get("transport") for name, source in options["sources"].items()} == {"n1": "api", "n2": None}
+    assert "transport" not in options
+
+
 @pytest.mark.parametrize(
     ("variables", "confirm", "options"),
     [
         ({}, None, {}),
         ({}, 500, {"confirm_seconds": 500}),
-        (
-            {"kubelet_config_transport": "ssh", "kubelet_config_trial_seconds": 60},
-            None,
-            {"transport": "ssh", "trial_seconds": 60},
-        ),
+        ({"kubelet_config_trial_seconds": 60}, None, {"trial_seconds": 60}),
     ],
 )
 def test_what_a_follower_is_given(variables: dict[str, Any], confirm: int | None, options: dict[str, Any]) -> None:
