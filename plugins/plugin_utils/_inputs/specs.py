@@ -135,6 +135,7 @@ def _is_count(value: t.Any, least: int) -> bool:
     return found is not None and found.number >= least and not (found.percent and found.number > 100)
 
 
+# Those of _cluster/seed.py, which the check of each playbook need not load. A test compares what both accept.
 SEED_FORMATS = ("cloud-init", "ignition", "tar")
 
 

@@ -394,7 +394,7 @@ def _not_assigned(facts: NodeFacts) -> Cause:
         what = f"the assigned {describe(facts.source)} does not have what kubelet_config declares"
         return Cause(NOT_ROLLED_OUT, what, "Run the rollout.")
     if facts.recorded:
-        what = f"a rollout assigned the ConfigMap {facts.recorded} to the node, and another user has removed that"
+        words = "a rollout assigned the ConfigMap {} to the node, and another user has removed that source"
         remedy = "Find out who removed it; the rollout assigns the declared configuration."
-        return Cause(NOT_ROLLED_OUT, f"{what} source", remedy)
+        return Cause(NOT_ROLLED_OUT, words.format(facts.recorded), remedy)
     return Cause(NOT_ROLLED_OUT, "the node runs its local config: no source is assigned to it", "Run the rollout.")
