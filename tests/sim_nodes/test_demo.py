@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -22,9 +21,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.a
 from tests.support.plays.ansible import ROOT
 
 UNPRIVILEGED = 65534
-# What a machine of two cores computes in a minute. Other gates run beside this one, so the time on the clock means
-# nothing.
-CPU_SECONDS = 110
+# They take nearly all the demo's time. A bound in seconds would judge the machine that runs the test.
+PLAYBOOKS = 7
 SHOWN = (
     "are SIMULATED",
     "$ ansible-playbook -i inventory livenodes.kubelet.plan -e kubelet_config_hosts=workers",
@@ -117,10 +115,8 @@ def copy() -> t.Iterator[Copy]:
 
 
 def test_demo_as_a_user_without_root(copy: Copy) -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with copy.demo() as process:
         output = process.communicate(timeout=900)[0]
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert process.returncode == 0, output
     flat = " ".join(output.split())
     for text in SHOWN:
@@ -131,7 +127,7 @@ def test_demo_as_a_user_without_root(copy: Copy) -> None:
     assert max(map(len, output.splitlines())) < 420
     # Three screens: a newcomer reads it all.
     assert len(output.splitlines()) < 155, output
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < CPU_SECONDS
+    assert flat.count("$ ansible-playbook ") == PLAYBOOKS
     assert copy.left() == []
 
 
