@@ -96,34 +96,63 @@ def read(given: Any) -> HostFacts:
         return HostFacts(fault=f"what its host returned is malformed at {wrong}")
     if result.get("kubelet") is None:
         return HostFacts(fault=str(result.get("msg") or NOT_READ).rstrip("."))
-    kubelet, disk, place = result["kubelet"], result.get("disk") or {}, result.get("dropin") or {}
-    checkpoint, named = disk.get("checkpoint"), kubelet.get("config_given_by") or {}
-    started, changed, own = disk.get("started"), disk.get("changed"), result.get("own")
-    unreadable = {row["path"]: row.get("unreadable") or "" for row in own or ()}
-    if disk.get("path"):
-        unreadable[disk["path"]] = disk.get("unreadable") or unreadable.get(disk["path"], "")
-    if own is not None:
-        own = {row["path"]: row["content"] for row in own}
+    kubelet, disk, place = result["kubelet"], _part(result, "disk"), _part(result, "dropin")
+    checkpoint = disk.get("checkpoint")
     return HostFacts(
-        file=disk.get("path") or "",
+        file=_text(disk, "path"),
         content=disk.get("content"),
         reference=(checkpoint["uid"], checkpoint["resourceVersion"]) if checkpoint else None,
-        damage=(checkpoint or {}).get("damage") or "",
-        outdated=bool(started and changed and changed > started),
+        damage=_text(_part(disk, "checkpoint"), "damage"),
+        outdated=_is_outdated(disk),
         other_command=bool(kubelet.get("changes_at_restart")),
-        flags=kubelet.get("shadowed") or {},
-        dropins=disk.get("dropins") or {},
-        given_by=f"{named['file']}, line {named['line']}" if named.get("file") else kubelet.get("reason") or "",
-        local_config=kubelet.get("local_config") or "",
-        own=own,
-        unreadable={path: why for path, why in unreadable.items() if why},
+        flags=_part(kubelet, "shadowed"),
+        dropins=_part(disk, "dropins"),
+        given_by=_given_by(kubelet),
+        local_config=_text(kubelet, "local_config"),
+        own=_own(result),
+        unreadable=_unreadable(result, disk),
         foreign=kubelet.get("config_dir_files") or (),
-        link=place.get("link") or "",
+        link=_text(place, "link"),
         linked=bool(place.get("linked")),
         command=kubelet.get("command") or (),
         owned=result.get("files"),
         binary=binary_facts.read(kubelet.get("facts")),
     )
+
+
+def _part(result: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    return result.get(key) or {}
+
+
+def _text(result: Mapping[str, Any], key: str) -> str:
+    return result.get(key) or ""
+
+
+def _is_outdated(disk: Mapping[str, Any]) -> bool:
+    """Return whether the config file has changed since the kubelet's start, as far as both times are known."""
+    started, changed = disk.get("started"), disk.get("changed")
+    return bool(started and changed and changed > started)
+
+
+def _given_by(kubelet: Mapping[str, Any]) -> str:
+    """Return where --config is given, else why that is unknown."""
+    named = _part(kubelet, "config_given_by")
+    if named.get("file"):
+        return f"{named['file']}, line {named['line']}"
+    return _text(kubelet, "reason")
+
+
+def _own(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    rows = result.get("own")
+    return None if rows is None else {row["path"]: row["content"] for row in rows}
+
+
+def _unreadable(result: Mapping[str, Any], disk: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return by path why a file of the node cannot be read."""
+    reasons = {row["path"]: _text(row, "unreadable") for row in result.get("own") or ()}
+    if _text(disk, "path") and _text(disk, "unreadable"):
+        reasons[disk["path"]] = disk["unreadable"]
+    return {path: why for path, why in reasons.items() if why}
 
 
 def of_preflight(facts: Any) -> str:

@@ -105,7 +105,7 @@ def read_condition(conditions: Iterable[Any], known: Iterable[Mapping[str, str] 
     `known` are references that the node may name by uid or path alone. One that is not among them has only those parts
     that the condition names. The last-known-good is only visible while it is in use.
     """
-    found = next((item for item in conditions if isinstance(item, Mapping) and item.get("type") in CONDITIONS), None)
+    found = _condition(conditions)
     if found is None:
         return Reported(None)
     message, reason = found.get("message"), found.get("reason")
@@ -124,12 +124,18 @@ def read_condition(conditions: Iterable[Any], known: Iterable[Mapping[str, str] 
     status: dict[str, Any] = {part: {"configMap": source} for part, source in parts.items() if source}
     if found.get("status") != "True":
         status["error"] = reason
-    place = FROM_LOCAL
     if active:
-        place = FROM_CONFIGMAP
-    elif in_use.group("place") == FROM_INIT:
-        place = FROM_INIT
-    return Reported(status, place)
+        return Reported(status, FROM_CONFIGMAP)
+    is_init = in_use.group("place") == FROM_INIT
+    return Reported(status, FROM_INIT if is_init else FROM_LOCAL)
+
+
+def _condition(conditions: Iterable[Any]) -> Mapping[str, Any] | None:
+    """Return the condition in which a kubelet reports its configuration."""
+    for item in conditions:
+        if isinstance(item, Mapping) and item.get("type") in CONDITIONS:
+            return item
+    return None
 
 
 def _source(named: Mapping[str, str | None], known: Iterable[Mapping[str, str]]) -> dict[str, str] | None:

@@ -216,9 +216,16 @@ def accepted(name: str, option: Option, value: t.Any) -> str:
     is_known = isinstance(value, (type(None), *_PLAIN, list, tuple, dict))
     if is_known and not _is_right(name, option, value):
         return _words(name, option)
-    if name in WRITTEN and isinstance(value, str) and not _can_be_written(value):
+    if isinstance(value, str):
+        return _place(name, value)
+    return ""
+
+
+def _place(name: str, path: str) -> str:
+    """Return what the variable accepts, if it names a place for results in which this user cannot write; else empty."""
+    if name in WRITTEN and not _can_be_written(path):
         return "a file in a folder that exists on the controller, and in which this user may write"
-    if name in FILLED and isinstance(value, str) and not _can_be_filled(value):
+    if name in FILLED and not _can_be_filled(path):
         return "a folder on the controller in which this user may write"
     return ""
 

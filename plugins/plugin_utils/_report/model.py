@@ -117,18 +117,12 @@ class Rollout:
         elif event.kind == events.PLAN:
             self._plan(event.detail)
         elif event.kind == events.FORECAST:
-            earlier, later = self._past, event.detail
-            summary = collections.Counter(earlier["summary"])
-            summary.update(later["summary"])
-            self.forecast = {"summary": dict(summary), "text": [*earlier["text"], *later["text"]]}
+            self._add_forecast(event.detail)
         elif event.kind == events.GROUP:
             self._groups[event.message] = None
             self.group = ", ".join(self._groups)
         elif event.kind == events.BATCH:
-            self._past = self.forecast or self._past
-            self.close()
-            if not self.check_mode:
-                self._open(at, event.detail)
+            self._begin_batch(event.detail, at)
         elif event.kind == events.PAUSED:
             self.paused = {**event.detail, "message": event.message}
         elif event.kind == events.REFUSED or (event.kind == events.FAILED and self._repeats(event.message)):
@@ -136,6 +130,17 @@ class Rollout:
         elif event.kind not in events.STEPS or not self.check_mode:
             return self._of_node(self.node(event.node), event, at)
         return False
+
+    def _add_forecast(self, later: dict[str, t.Any]) -> None:
+        summary = collections.Counter(self._past["summary"])
+        summary.update(later["summary"])
+        self.forecast = {"summary": dict(summary), "text": [*self._past["text"], *later["text"]]}
+
+    def _begin_batch(self, detail: t.Any, at: float) -> None:
+        self._past = self.forecast or self._past
+        self.close()
+        if not self.check_mode:
+            self._open(at, detail)
 
     def node(self, name: str) -> ReportedNode:
         """Return a node; it is created if it is new."""

@@ -32,6 +32,23 @@ def of(options: dict[str, t.Any]) -> t.Any:
     Raises ClusterError.
     """
     configuration = library.kubernetes.client.Configuration()
+    _load(options, configuration)
+    if any(map(options.get, cluster_options.CREDENTIALS)):
+        # An API server asks for a client certificate first: that of the kubeconfig would win over a token.
+        _forget_credentials(configuration)
+    _set_given(options, configuration)
+    _credentials(options, configuration)
+    for option in ("ca_cert", "client_cert", "client_key"):
+        if options.get(option) and not os.path.isfile(options[option]):
+            raise ClusterError(f"{option}: there is no file {options[option]}")
+    configuration.connection_pool_maxsize = options.get("concurrency") or 8
+    # `errors.persist` repeats requests: it knows which failures are transient.
+    configuration.retries = False
+    return configuration
+
+
+def _load(options: dict[str, t.Any], configuration: t.Any) -> None:
+    """Take what the service account or the kubeconfig holds, unless a host is given instead. Raises ClusterError."""
     if options.get("in_cluster"):
         _guard(
             "in-cluster credentials",
@@ -40,9 +57,9 @@ def of(options: dict[str, t.Any]) -> t.Any:
         )
     elif not options.get("host") or options.get("kubeconfig"):
         _load_kubeconfig(options, configuration)
-    if any(map(options.get, cluster_options.CREDENTIALS)):
-        # An API server asks for a client certificate first: that of the kubeconfig would win over a token.
-        _forget_credentials(configuration)
+
+
+def _set_given(options: dict[str, t.Any], configuration: t.Any) -> None:
     for option, attribute in (
         ("host", "host"),
         ("username", "username"),
@@ -56,18 +73,9 @@ def of(options: dict[str, t.Any]) -> t.Any:
     ):
         if options.get(option) is not None:
             setattr(configuration, attribute, options[option])
-    _credentials(options, configuration)
-    for option in ("ca_cert", "client_cert", "client_key"):
-        if options.get(option) and not os.path.isfile(options[option]):
-            raise ClusterError(f"{option}: there is no file {options[option]}")
     if options.get("proxy_headers"):
-        configuration.proxy_headers = library.urllib3.util.make_headers(
-            **{name: value for name, value in options["proxy_headers"].items() if value}
-        )
-    configuration.connection_pool_maxsize = options.get("concurrency") or 8
-    # `errors.persist` repeats requests: it knows which failures are transient.
-    configuration.retries = False
-    return configuration
+        given = {name: value for name, value in options["proxy_headers"].items() if value}
+        configuration.proxy_headers = library.urllib3.util.make_headers(**given)
 
 
 class Renewal:

@@ -171,13 +171,19 @@ def _wait_for_others(
     while obstacles:
         now, left = session.server_time(), end - time.monotonic()
         holders = [claim for claim in obstacles if claim.held]
-        alive = any(first.get(claim.uid) != claim.renewed for claim in holders)
-        if alive or left <= 0 or any(claim.expires - now > left for claim in holders):
+        is_renewed = any(first.get(claim.uid) != claim.renewed for claim in holders)
+        last_too_long = left <= 0 or any(claim.expires - now > left for claim in holders)
+        if is_renewed or last_too_long:
             raise ClusterError(
                 _refusal(options, obstacles, now), {"changed": False, "obstacles": list(map(_row, obstacles))}
             )
         time.sleep(min(_POLL, left))
         obstacles = _standing(session, options)
+    _check_removed(session, options, rollouts)
+
+
+def _check_removed(session: Session, options: dict[str, t.Any], rollouts: list[lease_objects.Claim]) -> None:
+    """Raise ClusterError if a rollout that was waited for has ended before its Lease expired: it was removed."""
     now = session.server_time()
     ended = [claim.holder for claim in rollouts if now <= claim.expires]
     if options["nodes"] and ended:

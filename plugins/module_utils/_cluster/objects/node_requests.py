@@ -191,17 +191,31 @@ def changed(
     if len(uids) <= _FEW or not session.nodes_revision:
         time.sleep(seconds)
         return find_known(session, uids)
-    whole = max(1, min(int(seconds), session.timeout // 2))
-    end = time.monotonic() + whole
+    is_last_look = not seconds
+    last, broken = _watched(session, uids, max(1, min(int(seconds), session.timeout // 2)), is_last_look, answered)
+    if broken and (is_last_look or not last):
+        return find_known(session, uids)
+    found = {name: node for name, node in last.items() if node is not None}
+    return _as_known(session, {name: uids[name] for name in last}, found)
+
+
+def _watched(
+    session: Session, uids: t.Collection[str], seconds: int, to_the_end: bool, answered: t.Callable[[Node], bool]
+) -> tuple[dict[str, Node | None], bool]:
+    """Return what a watch of these seconds shows last of each node that has changed, and whether it ended too early.
+
+    It is left once all nodes have answered, unless it is needed C(to_the_end). Raises ApiError.
+    """
+    end = time.monotonic() + seconds
     last: dict[str, Node | None] = {}
     waiting, broken = set(uids), False
     try:
-        for name, node in _changes(session, uids, whole):
+        for name, node in _changes(session, uids, seconds):
             last[name] = node
             waiting.add(name)
             if node is None or answered(node):
                 waiting.remove(name)
-            if seconds and not waiting:
+            if not waiting and not to_the_end:
                 break
     except ApiError as error:
         if error.status in _UNWATCHED:
@@ -214,11 +228,7 @@ def changed(
         # An API server would have gone on.
         broken = True
         time.sleep(left)
-    is_last_look = not seconds
-    if broken and (is_last_look or not last):
-        return find_known(session, uids)
-    found = {name: node for name, node in last.items() if node is not None}
-    return _as_known(session, {name: uids[name] for name in last}, found)
+    return last, broken
 
 
 def _changes(session: Session, uids: t.Container[str], seconds: int) -> t.Iterator[tuple[str, Node | None]]:

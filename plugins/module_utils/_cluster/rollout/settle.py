@@ -43,23 +43,26 @@ def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     keeper = Keeper(session, options.get("lease"), check_mode)
     verdicts = {name: str(reason or "") for name, reason in (options["verdicts"] or {}).items()}
     verified = config_sources.given(options) or {}
-    ordered: dict[str, nodes.Node] = {}
+    seen = {} if check_mode else _seen(options["sources"] or {}, verdicts)
     try:
         keeper.keep()
-        if not check_mode:
-            ordered = _confirm_seen(session, _seen(options["sources"] or {}, verdicts))
+        ordered = _confirm_seen(session, seen)
     except ApiError as error:
         raise _unread(list(verdicts), error) from error
     found, rows = _others(session, keeper, [name for name in verdicts if name not in ordered], ordered)
     rows.update(_without_order(found, verified))
-    asked = {name: node for name, node in found.items() if name not in rows}
+    asked = _without(found, rows)
     if not check_mode:
         rows.update(_order(session, asked, verdicts))
         why = f"its follower has not confirmed it within {options['wait_timeout']} s, so its guard reverts it: {_LOG}"
-        waiting = {name: node for name, node in {**ordered, **asked}.items() if name not in rows}
-        late, away = _await(session, options, keeper, waiting, rows, _judged)
+        late, away = _await(session, options, keeper, _without({**ordered, **asked}, rows), rows, _judged)
         rows.update({name: _row(node, False, UNANSWERED, away or why) for name, node in late.items()})
     return without_failure("settling", {"changed": bool(asked or ordered), "stop": False, "nodes": rows})
+
+
+def _without(found: t.Mapping[str, nodes.Node], rows: t.Container[str]) -> dict[str, nodes.Node]:
+    """Return the nodes that have no row yet."""
+    return {name: node for name, node in found.items() if name not in rows}
 
 
 def _seen(sources: t.Mapping[str, t.Any], verdicts: t.Mapping[str, str]) -> dict[str, t.Any]:
@@ -200,7 +203,7 @@ def _await(
     while True:
         judged = {name: judge(node) for name, node in waiting.items()}
         rows.update({name: row for name, row in judged.items() if row})
-        waiting = {name: node for name, node in waiting.items() if name not in rows}
+        waiting = _without(waiting, rows)
         if not waiting or at_end:
             return waiting, away
         at_end, away = time.monotonic() >= deadline, ""
@@ -219,7 +222,7 @@ def _await(
             at_end = at_end or not error.transient
             time.sleep(0 if at_end else pause)
         rows.update({name: row.shown() for name, row in lost.items()})
-        waiting = {name: found.get(name, node) for name, node in waiting.items() if name not in rows}
+        waiting = _without({**waiting, **found}, rows)
 
 
 def _judged(node: nodes.Node) -> _Row | None:

@@ -176,18 +176,23 @@ def _of_class(machine: Mapping[str, Any], classes: Any) -> dict[str, str]:
         raise ValueError(f"size classes are a list, and a formula is one of {', '.join(_FORMULAS)}")
     for number, one in enumerate(classes, 1):
         place = f"size class {number}"
-        if not isinstance(one, Mapping) or not one.keys() <= {"up_to", "reserved"} or "reserved" not in one:
-            raise ValueError(f"{place} is not a mapping of reserved, and of up_to if it has a limit")
-        limits, kept = one.get("up_to") or {}, one["reserved"]
-        for of_class in (limits, kept):
-            if not isinstance(of_class, Mapping):
-                raise ValueError(f"{place}: up_to and reserved are mappings of quantities")
+        limits, kept = _class(one, place)
         for name, text in kept.items():
             _quantity(text, f"{place}, reserved.{name}")
         if all(_fits(machine, key, _quantity(limit, f"{place}, up_to.{key}"), place) for key, limit in limits.items()):
             return {str(name): str(text) for name, text in kept.items()}
     has = f"{machine.get('cpu')} cores and {amounts.show_bytes(Fraction(machine.get('memory') or 0))} of memory"
     raise ValueError(f"no size class is large enough for {has}: add one, or a last one without up_to")
+
+
+def _class(one: Any, place: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return the limits and the reservations of a size class. Raises ValueError."""
+    if not isinstance(one, Mapping) or not one.keys() <= {"up_to", "reserved"} or "reserved" not in one:
+        raise ValueError(f"{place} is not a mapping of reserved, and of up_to if it has a limit")
+    limits, kept = one.get("up_to") or {}, one["reserved"]
+    if not isinstance(limits, Mapping) or not isinstance(kept, Mapping):
+        raise ValueError(f"{place}: up_to and reserved are mappings of quantities")
+    return limits, kept
 
 
 def _fits(machine: Mapping[str, Any], key: str, limit: Fraction, place: str) -> bool:

@@ -159,11 +159,7 @@ class _Group:
                 planned["problems"] = [*planned["problems"], *as_rows(differences)]
         stops = planned["action"] == "assign"
         if unread and (stops or row.get("source") is not None):
-            if asked.delivery.whole:
-                then = "its source holds its live configuration"
-            else:
-                then = "the plan cannot show what its restart takes up from it"
-            planned["problems"] = [*planned["problems"], _no_own_file(unread, WARNING, then, stops).row()]
+            planned["problems"] = [*planned["problems"], _own_file_missing(unread, asked.delivery, stops)]
         return planned
 
     def _replaces_checkpoint(self, row: Mapping[str, Any], delivery: Delivery) -> bool:
@@ -368,6 +364,14 @@ def _no_own_file(cause: str, severity: str, then: str, stops: bool = False) -> P
     if stops:
         remedy = f"A rollout stops at this node. {remedy}"
     return Problem(severity, "", message, remedy, plan_text.NO_OWN_FILE)
+
+
+def _own_file_missing(cause: str, delivery: Delivery, stops: bool) -> dict[str, Any]:
+    """Return the warning's row for a node whose own file the plan needs only to show something."""
+    then = "the plan cannot show what its restart takes up from it"
+    if delivery.whole:
+        then = "its source holds its live configuration"
+    return _no_own_file(cause, WARNING, then, stops).row()
 
 
 def _unknown_node(name: str) -> Problem:

@@ -158,12 +158,17 @@ def _cpu_options(config: EffectiveConfig) -> Iterator[Finding]:
     if options and config.text("cpuManagerPolicy") != "static":
         yield path, f"None policy: received unsupported options={_shown(options)}", "Set cpuManagerPolicy: static."
         return
-    known = _known(CPU_OPTIONS, config.minor)
     for name, value in options.items():
         at = paths.show((path, name))
         yield from _unavailable(config, at, CPU_OPTIONS, name, "CPU Manager Policy")
         if name in CPU_OPTIONS and value not in BOOLEANS:
             yield at, f'bad value for option "{name}": strconv.ParseBool: parsing "{value}"', 'Write "true" or "false".'
+    yield from _cpu_options_together(config, path, options)
+
+
+def _cpu_options_together(config: EffectiveConfig, path: str, options: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what options that are true exclude."""
+    known = _known(CPU_OPTIONS, config.minor)
     chosen = sorted(name for name, value in options.items() if BOOLEANS.get(value))
     for pair in combinations(chosen, 2):
         if set(pair) in _EXCLUSIVE and {*pair} <= known:
@@ -194,12 +199,19 @@ def _topology_options(config: EffectiveConfig) -> Iterator[Finding]:
         if name == "prefer-closest-numa-nodes" and value not in BOOLEANS:
             yield at, f'bad value for option "{name}": strconv.ParseBool: parsing "{value}"', 'Write "true" or "false".'
         if name == "max-allowable-numa-nodes" and config.minor >= 31:
-            # strconv.Atoi
-            if not re.fullmatch(r"[+-]?[0-9]{1,18}", value, re.ASCII):
-                yield at, f'unable to convert policy option to integer "{name}"', f"Write {_LEAST_NUMA_NODES} or more."
-            elif int(value) < _LEAST_NUMA_NODES:
-                message = f'the minimum value of "{name}" should not be less than {_LEAST_NUMA_NODES}'
+            message = _wrong_number(name, value)
+            if message:
                 yield at, message, f"Write {_LEAST_NUMA_NODES} or more."
+
+
+def _wrong_number(name: str, value: str) -> str:
+    """Return what is wrong with the number of an option, empty if nothing is."""
+    # strconv.Atoi
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", value, re.ASCII):
+        return f'unable to convert policy option to integer "{name}"'
+    if int(value) < _LEAST_NUMA_NODES:
+        return f'the minimum value of "{name}" should not be less than {_LEAST_NUMA_NODES}'
+    return ""
 
 
 def _known(options: Mapping[str, Option], minor: int) -> set[str]:

@@ -143,7 +143,8 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
         message = f"{IC}{ENFORCE} may not contain additional enforcements when {none} is specified"
         yield path, message, "Keep [none] alone, or remove none."
     for value, (field, since) in _ENFORCEABLE.items():
-        if value in named and since <= config.minor and field and not config.text(field):
+        is_enforced = value in named and since <= config.minor
+        if is_enforced and field and not config.text(field):
             plain = value.replace("-compressible", "")
             words = f'"{plain}" or "{plain}-compressible" included' if newer else f"'{value}' contained"
             message = f"{IC}{field} (--{plain}-cgroup) must be specified when {words} in {ENFORCE}"
@@ -161,15 +162,13 @@ def _cfs_period(config: EffectiveConfig) -> Iterator[Finding]:
     if period is None or period == 100 * 10**6:
         return
     if not config.gate("CustomCPUCFSQuotaPeriod"):
-        message = (
-            f"{IC}cpuCFSQuotaPeriod {{{amounts.format_duration(period)}}} requires feature gate CustomCPUCFSQuotaPeriod"
-        )
+        message = f"{IC}cpuCFSQuotaPeriod {_braced(period)} requires feature gate CustomCPUCFSQuotaPeriod"
         yield path, message, "Set featureGates.CustomCPUCFSQuotaPeriod: true, or use 100ms."
         return
     low, word, unit = (10**6, "1ms", "1ms") if config.minor >= 26 else (10**3, "1usec", "1us")
     if not low <= period <= 10**9:
         message = (
-            f"{IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{{amounts.format_duration(period)}}} "
+            f"{IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {_braced(period)} "
             f"must be between {word} and 1sec, inclusive"
         )
         yield path, message, f"Give a duration from {unit} to 1s."
@@ -215,22 +214,29 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
             )
             yield path, message, "Set featureGates.GracefulNodeShutdown: true, or remove both periods."
         return
-    shown_total, shown_critical = f"{{{amounts.format_duration(total)}}}", f"{{{amounts.format_duration(critical)}}}"
     newer = config.minor >= 24
     if critical > total or (not newer and min(total, critical) < 0):
         remedy = f"{part} is the last part of {path}: give it at most the same time."
-        message = f"{part} {shown_critical} must be <= {path} {shown_total}"
-        if not newer:
-            message = (
-                f"ShutdownGracePeriod {shown_total} must be >= 0, ShutdownGracePeriodCriticalPods {shown_critical} "
-                f"must be >= 0, and ShutdownGracePeriodCriticalPods {shown_critical} must be <= ShutdownGracePeriod "
-                f"{shown_total}"
-            )
-        yield path, f"{IC}{message}", remedy
-    for name, value, shown in ((path, total, shown_total), (part, critical, shown_critical)):
+        yield path, f"{IC}{_critical_part(_braced(critical), _braced(total), newer)}", remedy
+    for name, value in ((path, total), (part, critical)):
         if 0 < value < 10**9 or (newer and value < 0):
             word = name if newer else name[0].upper() + name[1:]
-            yield (name, f"{IC}{word} {shown} must be either zero or otherwise >= 1 sec", "Give 0s, or 1s and more.")
+            message = f"{IC}{word} {_braced(value)} must be either zero or otherwise >= 1 sec"
+            yield name, message, "Give 0s, or 1s and more."
+
+
+def _braced(nanoseconds: int) -> str:
+    """Return a duration as Go prints a structure that holds it."""
+    return f"{{{amounts.format_duration(nanoseconds)}}}"
+
+
+def _critical_part(critical: str, total: str, newer: bool) -> str:
+    if newer:
+        return f"shutdownGracePeriodCriticalPods {critical} must be <= shutdownGracePeriod {total}"
+    return (
+        f"ShutdownGracePeriod {total} must be >= 0, ShutdownGracePeriodCriticalPods {critical} must be >= 0, "
+        f"and ShutdownGracePeriodCriticalPods {critical} must be <= ShutdownGracePeriod {total}"
+    )
 
 
 def _hairpin(config: EffectiveConfig) -> Iterator[Finding]:

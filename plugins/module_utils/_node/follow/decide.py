@@ -55,25 +55,37 @@ def action(seen: Seen) -> Action:
         return Action(REVERT if orders.reason else CONFIRM, orders.reason)
     if _is_answered(seen):
         return Action(NOTHING)
-    if seen.fault:
-        return Action(REFUSE, seen.fault)
-    if seen.is_other_machine:
-        return Action(REFUSE, REPLACED)
-    if trial is not None and trial.failed and _was_tried(seen, trial):
-        return Action(REFUSE, trial.failed)
+    refusal = _refusal(seen)
+    if refusal:
+        return Action(REFUSE, refusal)
     if _is_done(seen) and (trial is None or _is_of_seed(seen, trial)):
         return Action(ANSWER)
     if seen.source is None:
         # A malformed source was removed to be written again, as its message asks.
         return Action(ANSWER if _was_malformed(seen, annotation.SOURCE) else RESET)
-    if trial is not None and not trial.failed and not trial.confirmed and following.fits(seen.source, trial.revert_to):
+    if trial is not None and _is_undecided(trial) and following.fits(seen.source, trial.revert_to):
         return Action(RETURN, "its previous source was assigned again")
     return Action(ASSIGN)
 
 
+def _refusal(seen: Seen) -> str:
+    """Return why what the Node names is refused before anything is done; empty if it is not."""
+    if seen.fault:
+        return seen.fault
+    if seen.is_other_machine:
+        return REPLACED
+    if seen.trial is not None and _was_tried(seen, seen.trial):
+        return seen.trial.failed
+    return ""
+
+
+def _is_undecided(trial: Trial) -> bool:
+    return not trial.failed and not trial.confirmed
+
+
 def _is_of_seed(seen: Seen, trial: Trial) -> bool:
     """Return whether what is assigned came with the machine: no controller asked for it, and nothing is left to do."""
-    return not seen.orders.attempt and not seen.answer.configMap and bool(trial.confirmed or trial.failed)
+    return not seen.orders.attempt and not seen.answer.configMap and not _is_undecided(trial)
 
 
 def _is_answered(seen: Seen) -> bool:

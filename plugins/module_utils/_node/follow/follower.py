@@ -107,20 +107,24 @@ class Follower:
             configMap=dict(seen.source or {}), attempt=seen.orders.attempt, refused="", trial=""
         )
         try:
-            if action.kind == decide.REFUSE:
-                raise Refusal(action.reason)
-            if action.kind == decide.ANSWER and seen.source is not None and records.status is None:
-                self._report()
-            if action.kind == decide.RESET:
-                self._reset(seen)
-            elif action.kind == decide.RETURN and seen.trial is not None:
-                self._revert(seen.trial.name, action.reason)
-            elif action.kind == decide.ASSIGN and seen.source is not None:
-                self._check_facts(seen.answer, facts)
-                answer = answer._replace(trial=self._assign(seen.source, seen, records.delivery, facts))
+            return answer._replace(trial=self._changed(action, seen, records, facts))
         except (Refusal, StepError, StoreError, UnitError, OSError) as error:
-            answer = answer._replace(refused=str(error))
-        return answer
+            return answer._replace(refused=str(error))
+
+    def _changed(self, action: Action, seen: Seen, records: NodeRecords, facts: Config) -> str:
+        """Do what was decided, and return the trial that it began; empty if none. Raises Refusal and other errors."""
+        if action.kind == decide.REFUSE:
+            raise Refusal(action.reason)
+        if action.kind == decide.RESET:
+            self._reset(seen)
+        if action.kind == decide.ANSWER and seen.source is not None and records.status is None:
+            self._report()
+        if action.kind == decide.RETURN and seen.trial is not None:
+            self._revert(seen.trial.name, action.reason)
+        if action.kind == decide.ASSIGN and seen.source is not None:
+            self._check_facts(seen.answer, facts)
+            return self._assign(seen.source, seen, records.delivery, facts)
+        return ""
 
     def _report(self) -> None:
         """Let the guard report once more what runs."""

@@ -202,14 +202,21 @@ def without(words: Sequence[str], ours: str, own: Sequence[Setting]) -> list[str
     at = max(place for place, word in enumerate(words) if word == added)
     before, after = words[:at], words[at + 1 :]
     rest = [*before, *after]
-    variable = _VARIABLE.search(ours)
-    given: list[str] = []
-    for text in [text for text in texts if variable and variable.group(1) in text] or texts:
-        given += _OWN.findall(text)
-    if given and added.startswith("--config=") and flag_words(rest, "config") is None:
-        # Ours stands in the place of the unit's own.
-        return [*before, f"--config={given[-1]}", *after]
-    return rest
+    if not added.startswith("--config=") or flag_words(rest, "config") is not None:
+        return rest
+    given = _own_config(_VARIABLE.search(ours), texts)
+    # Ours stands in the place of the unit's own.
+    return [*before, f"--config={given}", *after] if given else rest
+
+
+def _own_config(variable: re.Match[str] | None, texts: Sequence[str]) -> str:
+    """Return the last --config of assignments, of those with the variable if there are any; empty for none."""
+    with_it = [text for text in texts if variable and variable.group(1) in text]
+    given = ""
+    for text in with_it or texts:
+        for config in _OWN.findall(text):
+            given = config
+    return given
 
 
 def _added(ours: str, texts: Sequence[str]) -> str:
