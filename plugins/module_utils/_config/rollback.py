@@ -41,7 +41,7 @@ LOCAL = "its local config"
 
 def make(
     current: Mapping[str, Any],
-    flags: Mapping[str, Sequence[str]] | None = None,
+    flags: Mapping[str, Any] | None = None,
     allow_effect: str = "disrupt",
     allow_effects: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
@@ -51,11 +51,13 @@ def make(
 
     The live configuration of a node need not be known: what it was assigned takes its place. What is not known either
     counts as a restart, the effect C(disrupt), and the plan has a warning.
+
+    Raises ValueError for flags with wrong quotes.
     """
-    nodes = {}
+    nodes, words = {}, shadow.of_nodes(flags)
     for name, row in sorted(current["nodes"].items()):
         allowed = (allow_effects or {}).get(name, allow_effect)
-        nodes[name] = _row(current["variants"], row, (flags or {}).get(name) or (), allowed)
+        nodes[name] = _row(current["variants"], row, words.get(name, ()), allowed)
     return plan_text.completed({}, nodes)
 
 

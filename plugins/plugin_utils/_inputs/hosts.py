@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hosts of a run: those of one node, those with a configuration that is not YAML, and their groups."""
+"""The hosts of a run: those of one node, those whose configuration or flags cannot be read, and their groups."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from ansible.playbook.taggable import Taggable
 from ansible.vars.plugins import get_vars_from_inventory_sources, get_vars_from_path
 
 from ...module_utils._config import profiles
+from ...module_utils._config.fields import shadow
 from ...module_utils._config.plan.layers import OF_HOSTS, PROFILE
 from ...module_utils._config.values import document
 from .. import host_table
 from .inputs import MAIN, named
 from .rendered import UNKNOWN, is_template
 
+_FLAGS = host_table.KINDS["flags"]
 # Not of YAML that is wrong, and without what a quoted text of a template cannot have.
 FILE_NAME = re.compile(r"[^\n:'{}\[]+\.(ya?ml|json)")
 
@@ -35,15 +37,16 @@ class Hosts:
         """Add a host. `name`: that of its node, None if it is that of the host. `given`: its variables as set."""
         if name is not UNKNOWN:
             self._nodes.setdefault(str(name or host), []).append(host)
-        for layer in OF_HOSTS:
-            fault = _fault_of(layer, given.get(layer))
+        faults = {layer: _fault_of(layer, given.get(layer)) for layer in OF_HOSTS}
+        faults[_FLAGS] = _fault_of_flags(given.get(_FLAGS))
+        for variable, fault in faults.items():
             if fault:
-                self._wrong.setdefault((layer, fault), []).append(host)
+                self._wrong.setdefault((variable, fault), []).append(host)
 
     def message(self) -> str:
         """Return the error for the operator, a line for each node and each text; empty without any."""
         lines = [host_table.same_node(hosts, name) for name, hosts in self._nodes.items() if len(hosts) > 1]
-        lines += [f"{layer}{named(hosts, 0)}: {fault}" for (layer, fault), hosts in self._wrong.items()]
+        lines += [f"{variable}{named(hosts, 0)}: {fault}" for (variable, fault), hosts in self._wrong.items()]
         return "\n".join(lines)
 
 
@@ -75,6 +78,17 @@ def _fault(read: t.Callable[[t.Any, str], t.Any], value: t.Any) -> str:
     try:
         read(value, "its value")
     except document.DocumentError as error:
+        return str(error)
+    return ""
+
+
+def _fault_of_flags(value: t.Any) -> str:
+    """Return why the words of a command line cannot be read, empty if they can, or if only Ansible can render them."""
+    if is_template(value) or not isinstance(value, (str, list, tuple)):
+        return ""
+    try:
+        shadow.of_inventory(value)
+    except ValueError as error:
         return str(error)
     return ""
 

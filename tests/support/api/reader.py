@@ -1,12 +1,17 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The roles of a user who reads with `read: node`, and of the service account whose tokens nodes receive."""
+"""A user who reads with `read: node`: roles, the service account whose tokens nodes receive, and a host in place."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import subprocess
+import sys
 import typing as t
+
+from tests.sim.cluster import Cluster
 
 USER, ACCOUNT = "livenodes-reader", "kubelet-configz"
 NAMESPACE = "kube-system"
@@ -39,6 +44,31 @@ def for_user(account: str = ACCOUNT, tokens: bool = True) -> list[dict[str, t.An
 def reading(account: str, *rules: Rule) -> list[dict[str, t.Any]]:
     """Return the objects that give the account these rules."""
     return _bound(account, {"kind": "ServiceAccount", "namespace": NAMESPACE, "name": account}, rules)
+
+
+@contextlib.contextmanager
+def granted(cluster: Cluster, *rules: Rule, account: str = ACCOUNT) -> t.Iterator[None]:
+    """Give the user and the account permissions for a while."""
+    given = [*for_user(account), *reading(account, *rules)]
+    cluster.grant(given)
+    yield
+    cluster.ungrant(given)
+
+
+class Here:
+    """Runs programs on this machine, each as on a host. `asked` are the nodes, `programs` what they ran."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.programs: list[str] = []
+
+    def __call__(self, node: str, program: str) -> str:
+        """Run it."""
+        self.asked.append(node)
+        self.programs.append(program)
+        return subprocess.run(
+            [sys.executable, "-I", "-"], input=program, capture_output=True, text=True, check=True, timeout=60
+        ).stdout
 
 
 def _bound(name: str, subject: dict[str, str], rules: t.Sequence[Rule]) -> list[dict[str, t.Any]]:

@@ -44,13 +44,13 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     maps = _maps(session, found.values())
     live, unread = live_configs(session, found, options["current"] or {})
     step = _kubeadm(session, options["kubeadm_configs"]) if options["kubeadm_configs"] else {}
-    hosts, flags = {**reported(found), **(options["hosts"] or {})}, options["flags"] or {}
+    hosts, flags = {**reported(found), **(options["hosts"] or {})}, _flags(options["flags"])
     finder = Finder()
     rows = {}
     for name, node in found.items():
         seen = host_facts.read(hosts.get(name))
         host, missing = _host(hosts.get(name), seen, _is_dropin(node))
-        facts = _facts(node, maps, host, missing, shadow.of_inventory(flags.get(name)))
+        facts = _facts(node, maps, host, missing, flags.get(name, ()))
         configs = Configs(
             layers.get(name, ()),
             config_sources.content(maps, node.source, node.minor),
@@ -113,6 +113,13 @@ def _layers(
         return Layers().of_nodes(node_configs, minors)
     except document.DocumentError as error:
         raise ClusterError(f"node_configs: {error}") from error
+
+
+def _flags(given: dict[str, t.Any] | None) -> dict[str, list[str]]:
+    try:
+        return shadow.of_nodes(given)
+    except ValueError as error:
+        raise ClusterError(str(error)) from error
 
 
 def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_sources.FoundConfig]:

@@ -14,7 +14,6 @@ and the restart of the switch then takes that up, too.
 from __future__ import annotations
 
 import posixpath
-import re
 from typing import Any, Collection, Iterator, Mapping, Tuple
 
 from ..delivery import LINK
@@ -24,7 +23,6 @@ from ..plan.layers import Declared
 from ..values import paths
 from ..values.short_texts import flag
 
-_UP = re.compile(r"^(?:\.\./)+")
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
 
 
@@ -118,24 +116,11 @@ def _without_secrets_of_the_disk(path: str, values: dict[str, Any]) -> dict[str,
 
 
 def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values with relative file paths replaced by the kubelet's absolute path.
-
-    The kubelet resolves a relative path against the folder of its config file.
-    """
-    field, live = fields.owner(path), values.get(LIVE)
-    if field is None or not field.path_ref or not isinstance(live, str) or not live.startswith("/"):
-        return values
-    found = {}
+    """Return the values with relative file paths replaced by the kubelet's absolute path."""
+    live, found = values.get(LIVE), {}
     for stage, value in values.items():
-        found[stage] = live if _is_end_of(live, value) else value
+        found[stage] = live if fields.resolves_to(path, value, live) else value
     return found
-
-
-def _is_end_of(file: str, value: Any) -> bool:
-    if not isinstance(value, str) or value == "" or value.startswith("/"):
-        return False
-    # The kubelet joins both with Go's filepath.Join, which resolves dots.
-    return file.endswith(f"/{_UP.sub('', posixpath.normpath(value))}")
 
 
 Config = Mapping[str, Any]

@@ -159,12 +159,19 @@ def with_gate_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
     The kubelet fills them into its config file before it reads a drop-in, which may turn the gate off.
     """
     result: dict[str, Any] = copy.deepcopy(dict(config))
+    for path, default in gate_defaults(config, minor).items():
+        _fill(result, fields.ALL[path], default, minor)
+    return result
+
+
+def gate_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
+    """Return the defaults, by path, that fields have because a feature gate is on with this configuration."""
+    given, found = paths.typed(config.get("featureGates"), dict), {}
     for path, name, default in _BY_GATE:
         gate = gates.lookup(name)
-        given = paths.typed(result.get("featureGates"), dict)
         if gate and minor <= fields.NEWEST_MINOR and gate.enabled(minor, given):
-            _fill(result, fields.ALL[path], default, minor)
-    return result
+            found[path] = default
+    return found
 
 
 def _fill_dependent(config: dict[str, Any], minor: int) -> None:

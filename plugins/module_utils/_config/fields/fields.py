@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 import difflib
 import ipaddress
+import posixpath
+import re
 from functools import lru_cache
 from typing import Any, Mapping
 
@@ -170,6 +172,21 @@ def is_created(path: str, value: Any) -> bool:
     return path in _CREATED and str(value).endswith(_CREATED[path])
 
 
+def resolves_to(path: str, value: Any, live: Any) -> bool:
+    """Return whether a relative path of a file can be the one that a kubelet shows as this absolute path.
+
+    The kubelet resolves it against the folder of its config file.
+    """
+    field = owner(path)
+    if field is None or not field.path_ref or not isinstance(value, str) or not isinstance(live, str):
+        return False
+    if value == "" or value.startswith("/") or not live.startswith("/"):
+        return False
+    # The kubelet joins both with Go's filepath.Join, which resolves dots.
+    return live.endswith(f"/{_UP.sub('', posixpath.normpath(value))}")
+
+
+_UP = re.compile(r"^(?:\.\./)+")
 _CREATED = {"tlsCertFile": "/kubelet.crt", "tlsPrivateKeyFile": "/kubelet.key"}
 _ADDRESSES = ("address", "healthzBindAddress")
 # Fields whose 1.20 default applies only to absence and which /configz omits when empty; all are at the top level.

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Mapping
 
+from .fields_table import NEWEST_MINOR
 from .gates_table import FIELDS_OF, GATES, NEEDS
 
 __all__ = ["FIELDS_OF"]
@@ -131,8 +132,13 @@ def nearest(name: str, minor: int) -> str | None:
 
 
 @lru_cache(maxsize=None)
-def needs(minor: int) -> Mapping[str, tuple[str, ...]]:
-    """Return the gates of a minor that need others, each with the gates that must be on while it is on."""
+def needs(minor: int) -> Mapping[str, tuple[str, ...]] | None:
+    """Return the gates of a minor that need others, each with the gates that must be on while it is on.
+
+    None: not known, since the minor is newer than the table.
+    """
+    if minor > NEWEST_MINOR:
+        return None
     found = {}
     for name, history in NEEDS.items():
         needed: list[str] = []

@@ -11,6 +11,7 @@ gates are merged key by key. A few values the kubelet replaces by those that it 
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any, Iterable, Iterator, Mapping
 
 from ..values import paths
@@ -124,27 +125,59 @@ def computed(path: str, config: Mapping[str, Any], minor: int) -> bool:
     )
 
 
-_BETWEEN = re.compile(r"[\s,]+(?=-)")
-_APART = re.compile(r"(--?[\w-]+)\s+(.+)", re.DOTALL)
+_COMMA = re.compile(r"""[\s,]*,\s*(?=["']?-|$)""")
+"""Commas that separate flags, and not the parts of a value."""
+
+
+def of_nodes(flags: Mapping[str, Any] | None) -> dict[str, list[str]]:
+    """Return the words of the kubelets' command lines, as an inventory has them, by node name.
+
+    Raises ValueError, which names the node, for a text whose quotes are wrong.
+    """
+    found = {}
+    for name, given in (flags or {}).items():
+        try:
+            found[name] = of_inventory(given)
+        except ValueError as error:
+            raise ValueError(f"flags of node {name} (kubelet_config_flags): {error}") from error
+    return found
 
 
 def of_inventory(given: Any) -> list[str]:
     """Return the words of a command line, as an inventory has it: a list, or a text with spaces or commas between.
 
-    A flag may stand beside its value in one item, as in C(--max-pods 61).
+    Quotes count as in a shell. A flag may stand beside its value in one item, as in C(--max-pods 61).
+
+    Raises ValueError for a quote without its end. The message shows no flag: one may be a secret.
     """
     items = given or ()
     if isinstance(given, str):
-        items = _BETWEEN.split(given.strip(" \t\r\n,"))
+        items = [given]
     words: list[str] = []
     for item in items:
-        text = str(item).strip()
-        apart = _APART.fullmatch(text)
-        if apart:
-            words += apart.groups()
-        elif text:
-            words.append(text)
+        words += _words(str(item))
     return words
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of one item. A value with spaces is one word. Raises ValueError."""
+    try:
+        parts = shlex.split(_COMMA.sub(" ", text))
+    except ValueError as error:
+        raise ValueError(
+            f"the flags are no words of a command line ({str(error).lower()}). Close each quote, or leave it out"
+        ) from error
+    words: list[str] = []
+    for part in parts:
+        if words and not part.startswith("-") and not _expects_value(words[-1]):
+            words[-1] += f" {part}"
+        else:
+            words.append(part)
+    return words
+
+
+def _expects_value(word: str) -> bool:
+    return word.startswith("-") and "=" not in word
 
 
 def _flags(words: list[str], minor: int | None) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ of 1,000 equal nodes takes well under a second, 1,000 different nodes take some 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping
 
 from .. import host_facts
 from ..delivery import NATIVE, Delivery, checked, of, of_row
@@ -47,8 +47,8 @@ class Request:
     """
     node_configs: Mapping[str, Any] | None = None
     """The same per node, or these by layers.OF_HOSTS; merged last."""
-    flags: Mapping[str, Sequence[str]] | None = None
-    """The words of the kubelets' command lines, where known."""
+    flags: Mapping[str, Any] | None = None
+    """The kubelets' command lines by node, where known, as shadow.of_inventory() reads them."""
     allow_effect: str = "disrupt"
     """The highest accepted effect: safe, disrupt, drain or reboot."""
     configmap_name: str = "livenodes-kubelet"
@@ -97,8 +97,8 @@ def make_plan(request: Request) -> dict[str, Any]:
     known, ``node_uid`` (of the Node that was planned). ``refused`` is true when nothing may be written; ``summary`` is
     for programs and ``text`` (lines) for users. Secrets are masked everywhere except in ``variants``.
 
-    Raises DocumentError for a layer that cannot be read and ValueError for an unknown effect. A problem of one node is
-    a refusal in its row, not an exception.
+    Raises DocumentError for a layer that cannot be read, and ValueError for an unknown effect and for flags with wrong
+    quotes. Another problem of one node is a refusal in its row, not an exception.
     """
     for effect in {request.allow_effect, *(request.allow_effects or {}).values()}:
         _check_effect(effect)
@@ -120,7 +120,7 @@ class _Group:
         self.for_node = layers.of_nodes(request.node_configs or {}, minors)
         self._deliveries = checked(request.deliveries)
         self._live: Mapping[str, Any] = request.current["variants"]
-        self._flags = {name: shadow.of_inventory(given) for name, given in (request.flags or {}).items()}
+        self._flags = shadow.of_nodes(request.flags)
         self._looked_at = {**_reported(request.current), **(request.own or {})}
         self._limits = allocatable.Limits()
         # By the id of a NodePlan, all of which the planner keeps.

@@ -43,7 +43,8 @@ class NodePlan:
         self._applied_rows = []
         for row in change_rows:
             has_result = row["known"] or row["after"] is not None
-            if has_result and row["path"] not in source.by_restart:
+            is_same = fields.resolves_to(row["path"], row["after"], row["before"])
+            if has_result and not is_same and row["path"] not in source.by_restart:
                 self._applied_rows.append(row)
         self._problem_rows = {
             False: as_rows(in_order(problems)),
@@ -53,8 +54,8 @@ class NodePlan:
     def rows(self, assign: bool) -> list[dict[str, Any]]:
         """Return the changes; if nothing is assigned, without removals whose result is not known.
 
-        Such a node runs the configuration, and the live value is the default that its kubelet filled in. Its kubelet is
-        not restarted either, so it takes nothing up.
+        Such a node runs the configuration, and the live value is the default that its kubelet filled in, or the
+        absolute form of a path. Its kubelet is not restarted either, so it takes nothing up.
         """
         if assign:
             return self._rows

@@ -119,7 +119,8 @@ def _built_on_file(node: Given) -> Source:
     files, names = _files(node), node.declared.names
     config = node.declared.over({"kind": KIND, "apiVersion": API_VERSION, **files.own})
     moved = compare.after(compare.changes(files.read, config, node.minor))
-    expected = _runs(node.declared.over(overlay.put(node.live, moved)), node.minor)
+    expected = node.declared.over(overlay.put(node.live, moved))
+    expected = _runs(overlay.put(expected, _defaults(config, names, node.minor)), node.minor)
     changes = compare.changes(node.live, expected, node.minor)
     replaced = _of_paths(compare.before(compare.changes(files.own, config, node.minor)), names)
     return _without_record(node, config, expected, changes, moved, names, replaced)
@@ -228,6 +229,20 @@ def _runs(config: dict[str, Any], minor: int) -> dict[str, Any]:
     """Return a whole source with the thresholds that the kubelet merges into it; the same object if it merges none."""
     merged = compare.with_thresholds(config, minor)
     return config if merged == config else merged
+
+
+def _defaults(config: Config, names: Collection[str], minor: int) -> dict[str, Any]:
+    """Return what a kubelet fills in for those of the named fields that its file leaves unset, None if unknown.
+
+    It may follow another field, which the file need not have although the live configuration does.
+    """
+    filled, found = compare.with_defaults(config, minor), {}
+    for name in names:
+        path = paths.parse(name)
+        field = fields.lookup(path)
+        if field is not None and compare.is_unset(paths.value_at(config, path), field, minor):
+            found[name] = paths.value_at(filled, path)
+    return found
 
 
 def _of_paths(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -45,8 +45,7 @@ def check(config: EffectiveConfig) -> Iterator[Problem]:
         elif gates.lookup(name) is not None:
             for problem in _one(name, value, *_of_tables(name, NEWEST_MINOR), NEWEST_MINOR):
                 yield replace(problem, severity=WARNING)
-    if not newer:
-        yield from _needs(given, config.minor)
+    yield from _needs(given, config.minor)
 
 
 def _of_tables(name: str, minor: int) -> tuple[bool, bool | None]:
@@ -90,7 +89,8 @@ def _locked(name: str, value: bool, locked: bool) -> Problem:
 
 
 def _needs(given: Mapping[str, Any], minor: int) -> Iterator[Problem]:
-    for name, needed in gates.needs(minor).items():
+    """Yield a refusal of a gate whose needs are known and not met."""
+    for name, needed in (gates.needs(minor) or {}).items():
         if not _on(name, given, minor):
             continue
         off = [other for other in needed if not _on(other, given, minor)]

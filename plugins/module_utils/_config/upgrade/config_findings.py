@@ -219,8 +219,7 @@ def defaults(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
             continue
         value = paths.value_at(merged, field.path.split("."))
         if compare.is_unset(value, field, newest):
-            remedy = "Declare the value that you want, or accept the new default."
-            yield Finding(CHANGES, DEFAULT, field.path, f"the default changes: {_difference(before, after)}", remedy)
+            yield _changed(field.path, before, after)
         elif _pinned(facts, value, before, field, newest):
             message = (
                 f"only the checkpoint sets it, to the old default; the new default is not used: "
@@ -228,6 +227,27 @@ def defaults(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
             )
             remedy = "Declare the value that you want. Without a declared value, the next rollout decides."
             yield Finding(STAYS, DEFAULT, field.path, message, remedy, facts.checkpoint)
+    if facts.minor <= newest:
+        yield from _by_gate(facts, facts.minor, newest)
+
+
+# Kubelets without its gate wait as long (pkg/kubelet/kubelet.go, MaxContainerBackOff).
+_AS_WITHOUT_GATE = {"crashLoopBackOff.maxContainerRestartPeriod"}
+
+
+def _by_gate(facts: UpgradeFacts, minor: int, newest: int) -> Iterator[Finding]:
+    """Yield the defaults of unset fields that come with a gate: off for this minor, on for the newest."""
+    before = compare.gate_defaults(facts.merged(minor), minor)
+    after = compare.gate_defaults(facts.merged(newest), newest)
+    for path, default in paths.without(after, {*before, *_AS_WITHOUT_GATE}).items():
+        keys = paths.parse(path)
+        if not any(paths.value_at(one.content, keys) for one in facts.files):
+            yield _changed(path, None, default)
+
+
+def _changed(path: str, before: Any, after: Any) -> Finding:
+    remedy = "Declare the value that you want, or accept the new default."
+    return Finding(CHANGES, DEFAULT, path, f"the default changes: {_difference(before, after)}", remedy)
 
 
 def meanings(facts: UpgradeFacts, target: int) -> Iterator[Finding]:

@@ -38,7 +38,8 @@ class Seen(NamedTuple):
 
     `words`: the kubelet's command line without our systemd drop-in. `base_path`: its config file, empty for none;
     `unreadable`: why that cannot be read, empty if it can. `others`: the drop-ins that are not ours, in the kubelet's
-    order. `linked`: whether our link is in its place; None if something else has its name.
+    order; `reasons`: why those cannot be read, by path. `linked`: whether our link is in its place; None if something
+    else has its name.
     """
 
     folder: Folder
@@ -49,6 +50,7 @@ class Seen(NamedTuple):
     others: Mapping[str, Config | None]
     linked: bool | None
     root: str = "/"
+    reasons: Mapping[str, str] = {}
 
     def layers(self, declared: Config) -> list[Config]:
         """Return the drop-ins with the declared fields in our place, as far as they can be read."""
@@ -82,7 +84,7 @@ class Seen(NamedTuple):
         """Return the node's own layers as the module returns them: the config file first, secrets masked."""
         base = None if self.unreadable else self.base
         own = {self.base_path: base} if self.base_path else {}
-        return layers_shown({**own, **self.others}, self.root)
+        return layers_shown({**own, **self.others}, {**self.reasons, self.base_path: self.unreadable})
 
     def shown(self) -> dict[str, Any]:
         """Return what the module returns of the folder."""
@@ -106,18 +108,21 @@ def see(unit: Unit, running: Sequence[str], dropin_dir: str, config_dir: str, ke
     folder = dropin_folder.find(words, dropin_dir, config_dir, root)
     path = flag(words, "config") or ""
     base, unreadable = read(path, root) if path else (None, "")
-    others = contents(dropin_folder.others(folder.path, root), root)
+    others, reasons = contents(dropin_folder.others(folder.path, root), root)
     linked = dropin_folder.leads(folder, f"{config_dir}/active/{key}", root)
-    return Seen(folder, words, path, _absolute(base or {}, path), unreadable, others, linked, root)
+    return Seen(folder, words, path, _absolute(base or {}, path), unreadable, others, linked, root, reasons)
 
 
-def layers_shown(layers: Mapping[str, Config | None], root: str) -> list[dict[str, Any]]:
-    """Return a config file, and the drop-ins that the kubelet lays over it, as the modules return them."""
+def layers_shown(layers: Mapping[str, Config | None], reasons: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return a config file, and the drop-ins that the kubelet lays over it, as the modules return them.
+
+    `reasons`: why those without a content cannot be read.
+    """
     rows = []
     for file, content in layers.items():
         row = {"path": file, "content": shown(content)}
         if content is None:
-            _content, row["unreadable"] = read(file, root)
+            row["unreadable"] = reasons[file]
         rows.append(row)
     return rows
 
@@ -127,12 +132,13 @@ def shown(content: Config | None) -> Config | None:
     return None if content is None else compare.masked(content)
 
 
-def contents(places: Iterable[str], root: str = "/") -> dict[str, Config | None]:
-    """Return the fields of each file, None where it cannot be read."""
+def contents(places: Iterable[str], root: str = "/") -> tuple[dict[str, Config | None], dict[str, str]]:
+    """Return the fields of each file, None where it cannot be read, and why not; empty where it can."""
     found: dict[str, Config | None] = {}
+    reasons: dict[str, str] = {}
     for place in places:
-        found[place], _unreadable = read(place, root)
-    return found
+        found[place], reasons[place] = read(place, root)
+    return found, reasons
 
 
 def read(path: str, root: str = "/") -> tuple[Config | None, str]:
@@ -184,6 +190,7 @@ def on_disk(argv: Sequence[str], dropins: Sequence[str], name: str, root: str, r
         on_node = "/" + os.path.relpath(path, os.path.realpath(root))
         content, unreadable = read(path)
     seen = observe.kubelet(name, run)
+    found, _reasons = contents(dropins, root)
     return {
         "path": on_node or None,
         "content": shown(content),
@@ -191,7 +198,7 @@ def on_disk(argv: Sequence[str], dropins: Sequence[str], name: str, root: str, r
         "checkpoint": _checkpoint(path),
         "changed": _changed([*ways, on_node, *_our_targets(dropins, root)], root),
         "started": seen.since() if seen else None,
-        "dropins": {file: shown(each) for file, each in contents(dropins, root).items()},
+        "dropins": {file: shown(each) for file, each in found.items()},
     }
 
 

@@ -30,7 +30,7 @@ class _Node(NamedTuple):
 
     `purpose`: switch, reset or look. `now`, `upcoming`: the kubelet's command line, and that after a restart. `seen`:
     what delivery `dropin` finds, None for delivery `checkpoint`. `config`: the fields of the config file, `unreadable`:
-    why it cannot be read. `dropins`: the content of each drop-in that the kubelet reads now.
+    why it cannot be read. `dropins`: the content of each drop-in that the kubelet reads now, with `reasons` for None.
     """
 
     unit: Unit
@@ -44,6 +44,7 @@ class _Node(NamedTuple):
     config: Config
     unreadable: str | None
     dropins: Mapping[str, Config | None]
+    reasons: Mapping[str, str]
 
     @property
     def path(self) -> str:
@@ -176,9 +177,9 @@ def _node_of(unit: Unit, purpose: str, terms: Terms, local: bool) -> _Node:
         path = form.config
     config, unreadable = _read(path, unit.root)
     listed = dropin_folder.listed(flag(now.argv, "config-dir"), unit.root)
-    dropins = dropin_look.contents(listed, unit.root)
+    dropins, reasons = dropin_look.contents(listed, unit.root)
     program = _program(upcoming.argv, unit)
-    return _Node(unit, purpose, terms, now, upcoming, form, seen, program, config, unreadable, dropins)
+    return _Node(unit, purpose, terms, now, upcoming, form, seen, program, config, unreadable, dropins, reasons)
 
 
 def _kubelet(node: _Node, version: str | None) -> dict[str, Any]:
@@ -324,8 +325,8 @@ def _own_layers(node: _Node) -> list[dict[str, Any]]:
     """Return the node's own config file and drop-ins as the module returns them."""
     if node.seen:
         return node.seen.own()
-    own = dropin_look.contents(filter(None, [node.form.config]), node.unit.root)
-    return dropin_look.layers_shown({**own, **node.foreign}, node.unit.root)
+    own, reasons = dropin_look.contents(filter(None, [node.form.config]), node.unit.root)
+    return dropin_look.layers_shown({**own, **node.foreign}, {**node.reasons, **reasons})
 
 
 def _ignored(check: Mapping[str, Any] | None, node: _Node) -> list[str]:

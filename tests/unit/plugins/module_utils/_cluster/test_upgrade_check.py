@@ -19,9 +19,10 @@ from tests.support.kubelets.table_minors import BEYOND
 
 
 def test_the_result_for_programs_and_for_people() -> None:
+    own = {"imagePullCredentialsVerificationPolicy": "NeverVerify"}
     hosts = {
-        "n1": result("v1.34.1", "--pod-infra-container-image=pause:3.10"),
-        "n2": result("v1.34.1"),
+        "n1": result("v1.34.1", "--pod-infra-container-image=pause:3.10", config=own),
+        "n2": result("v1.34.1", config=own),
         "n3": {"unreachable": True, "msg": "no route"},
     }
     found = upgrade_check.compare({"hosts": hosts, "target_version": "v1.35.0"}, False)

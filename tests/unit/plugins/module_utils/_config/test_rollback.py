@@ -86,10 +86,9 @@ def test_what_stands_for_a_live_configuration_that_is_not_known(running: str | N
     )
 
 
-def test_a_flag_decides_about_a_value() -> None:
-    made = rollback.make(
-        {"variants": VARIANTS, "nodes": {"n1": row("old")}}, {"n1": ["kubelet", "--max-pods=5"]}, "drain"
-    )
+@pytest.mark.parametrize("given", [["kubelet", "--max-pods=5"], "--v=2 --max-pods='5'"])
+def test_a_flag_decides_about_a_value(given: Any) -> None:
+    made = rollback.make({"variants": VARIANTS, "nodes": {"n1": row("old")}}, {"n1": given}, "drain")
     flags = {change["path"]: change["shadowed_by"] for change in made["nodes"]["n1"]["changes"]}
     assert flags == {"maxPods": "--max-pods=5", "clusterDNS": None}
 

@@ -74,6 +74,24 @@ def test_a_text_that_is_no_configuration(name: str, value: t.Any, wrong: bool) -
     assert found.startswith(f"{name} on h1, h2: its value") if wrong else found == ""
 
 
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        ("--max-pods='61'", False),
+        (["--max-pods=61", 5], False),
+        (None, False),
+        ("{{ '--max-pods=\\'' }}", False),
+        ("--manifest-url-header='A:4711", True),
+        (["--v=2", '--manifest-url-header="A:4711'], True),
+    ],
+)
+def test_flags_with_a_quote_without_its_end(value: t.Any, wrong: bool) -> None:
+    """The message names no flag: this one is a secret."""
+    found = message((None, {"kubelet_config_flags": value}), (None, {}))
+    assert found.startswith("kubelet_config_flags on h1: the flags are no words") if wrong else found == ""
+    assert "4711" not in found
+
+
 @pytest.mark.parametrize("name", ["files/kubelet.yml", "files/our kubelets.yaml", "kubelet.json"])
 def test_the_name_of_a_file_is_no_configuration(name: str) -> None:
     found = message((None, {"kubelet_config": name}))

@@ -10,8 +10,6 @@ import contextlib
 import functools
 import json
 import re
-import subprocess
-import sys
 import time
 import typing as t
 from pathlib import Path
@@ -29,7 +27,7 @@ from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets.port import Port
 from tests.sim.tls import Certificates
-from tests.support.api.reader import ACCOUNT, READER, USER, Rule, for_user, reading
+from tests.support.api.reader import ACCOUNT, READER, USER, Here, Rule, for_user, granted
 from tests.support.plays.permissions import USER as OPERATOR
 from tests.support.plays.permissions import manifest, permissions, without
 
@@ -48,22 +46,6 @@ def cluster() -> t.Iterator[Cluster]:
         yield made
 
 
-class Here:
-    """Runs programs on this machine, each as on a host. `asked` are the nodes, `programs` what they ran."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.programs: list[str] = []
-
-    def __call__(self, node: str, program: str) -> str:
-        """Run it."""
-        self.asked.append(node)
-        self.programs.append(program)
-        return subprocess.run(
-            [sys.executable, "-I", "-"], input=program, capture_output=True, text=True, check=True, timeout=60
-        ).stdout
-
-
 @pytest.fixture
 def here() -> t.Iterator[Here]:
     """Let sessions reach hosts."""
@@ -76,15 +58,6 @@ def session(cluster: Cluster, folder: Path, **options: t.Any) -> Session:
     """A session of a user who may read Nodes and make tokens, with a client certificate."""
     path = cluster.kubeconfig(folder / "kubeconfig", USER, "operators")
     return Session({"kubeconfig": str(path), "read": "node", **options})
-
-
-@contextlib.contextmanager
-def granted(cluster: Cluster, *rules: Rule, account: str = ACCOUNT) -> t.Iterator[None]:
-    """Give the user and the account permissions for a while."""
-    given = [*for_user(account), *reading(account, *rules)]
-    cluster.grant(given)
-    yield
-    cluster.ungrant(given)
 
 
 def straight(cluster: Cluster, folder: Path, **options: t.Any) -> Session:

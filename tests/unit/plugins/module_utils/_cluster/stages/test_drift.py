@@ -113,6 +113,11 @@ def test_causes_of_the_api() -> None:
     assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": "--v=2,--max-pods=61"}) == {"maxPods": "flag"}
 
 
+def test_flags_with_a_quote_without_its_end() -> None:
+    with pytest.raises(ClusterError, match=r"^flags of node n1 \(kubelet_config_flags\): .* Close each quote"):
+        run(cluster(runs()), flags={"n1": "--max-pods='61"})
+
+
 @pytest.mark.parametrize(("seed", "named"), [(True, True), (False, False), ("yes", False)])
 def test_a_seed_that_is_older_than_the_group_is_named(seed: t.Any, named: bool) -> None:
     born = node(version="v1.30.2", marked=A, reported=status(A, A))

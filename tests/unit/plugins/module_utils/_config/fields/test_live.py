@@ -80,11 +80,31 @@ def test_a_map_given_by_flag_hides_all_its_keys_and_a_gate_only_itself() -> None
         ("--max-pods=61,--v=2", ["--max-pods=61", "--v=2"]),
         ("--max-pods=61, -v 2 --oom-score-adj -999\n", ["--max-pods=61", "-v", "2", "--oom-score-adj", "-999"]),
         ("--feature-gates=A=true,B=false --v=2", ["--feature-gates=A=true,B=false", "--v=2"]),
+        ("--feature-gates A=true, B=false , --v=2,", ["--feature-gates", "A=true, B=false", "--v=2"]),
+        # As a shell reads them.
+        ('--max-pods="61" --v "2"', ["--max-pods=61", "--v", "2"]),
+        ("--node-labels='a=b,c=d','--v=2'", ["--node-labels=a=b,c=d", "--v=2"]),
+        ("--node-labels 'a=b --max-pods=5' --v=2", ["--node-labels", "a=b --max-pods=5", "--v=2"]),
+        ('--cluster-domain "" --max-pods=61', ["--cluster-domain", "", "--max-pods=61"]),
+        (['--max-pods="61"', "--node-labels 'a=b'"], ["--max-pods=61", "--node-labels", "a=b"]),
     ],
 )
 def test_flags_of_an_inventory(given: Any, words: list[str]) -> None:
     """An INI inventory and -e give a text, of which no flag may be overlooked."""
     assert shadow.of_inventory(given) == words
+
+
+def test_the_value_of_a_flag_in_quotes() -> None:
+    argv = shadow.of_inventory("--max-pods=\"61\" --cluster-domain='a.b'")
+    assert shadow.values(argv, 20) == {"maxPods": 61, "clusterDomain": "a.b"}
+
+
+@pytest.mark.parametrize("given", ['--max-pods="61', ["--v=2", "--node-labels='a=b"], "--v=2 \\"])
+def test_a_quote_without_its_end(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"^the flags are no words of a command line .* Close each quote"):
+        shadow.of_inventory(given)
+    with pytest.raises(ValueError, match=r"^flags of node n2 \(kubelet_config_flags\): the flags are no words"):
+        shadow.of_nodes({"n1": "--v=2", "n2": given})
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_the_fields_and_gates_that_the_tables_name_exist() -> None:
     for name, names in gates_table.FIELDS_OF.items():
         assert gates.lookup(name) is not None and set(names) <= set(fields.ALL)
     for minor in range(35, fields.NEWEST_MINOR + 1):
-        rows = gates.needs(minor)
+        rows = gates.needs(minor) or {}
         assert rows
         for name in {*rows, *(one for needed in rows.values() for one in needed)}:
             gate = gates.lookup(name)
@@ -215,7 +215,7 @@ def test_the_fields_and_gates_that_the_tables_name_exist() -> None:
 @pytest.mark.parametrize("minor", range(20, fields.NEWEST_MINOR + 1))
 def test_the_defaults_of_every_minor_fit_together(minor: int) -> None:
     """A kubelet starts without any gate given."""
-    for name, needed in gates.needs(minor).items():
+    for name, needed in (gates.needs(minor) or {}).items():
         gate = gates.lookup(name)
         if gate and gate.enabled(minor, {}):
             assert all(gates.default(other, minor) for other in needed), name
@@ -266,8 +266,13 @@ def test_a_gate_of_no_table_has_no_default() -> None:
 
 
 def test_the_gates_that_others_need() -> None:
-    assert gates.needs(36)["ProcMountType"] == ("UserNamespacesSupport",)
+    assert (gates.needs(36) or {})["ProcMountType"] == ("UserNamespacesSupport",)
     assert gates.needs(19) == {}
+
+
+def test_what_gates_need_beyond_the_table_is_not_known() -> None:
+    assert gates.needs(fields.NEWEST_MINOR)
+    assert gates.needs(fields.NEWEST_MINOR + 1) is None
 
 
 @pytest.mark.parametrize(

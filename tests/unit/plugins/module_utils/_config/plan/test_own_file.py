@@ -45,6 +45,30 @@ def test_the_source_is_the_own_file_and_what_is_declared() -> None:
     assert not row["whole"]
 
 
+@pytest.mark.parametrize("zero", ["0s", None])
+@pytest.mark.parametrize(
+    ("own", "runs"),
+    [
+        ({}, "5m0s"),
+        # As kubeadm writes it.
+        ({"nodeStatusReportFrequency": "0s", "nodeStatusUpdateFrequency": "0s"}, "5m0s"),
+        ({"nodeStatusReportFrequency": "1m", "nodeStatusUpdateFrequency": "20s"}, "20s"),
+    ],
+)
+def test_a_default_that_follows_a_neighbour_follows_that_of_the_file(
+    own: dict[str, Any], runs: str, zero: str | None
+) -> None:
+    """The live configuration always has a nodeStatusUpdateFrequency, which the file need not set."""
+    file = {**OWN, **own}
+    live = _live(file)
+    made = _plan(live, tables.facts(file), {"maxPods": 50, "nodeStatusReportFrequency": zero})
+    before = compare.normalise(live, 28)["nodeStatusReportFrequency"]
+    expected = {} if before == runs else {"nodeStatusReportFrequency": (before, runs)}
+    assert tables.changes(made) == {"maxPods": (100, 50), **expected}
+    words = [row["message"] for row in made["nodes"]["n1"]["problems"] if row["rule"] == "zero-is-unset"]
+    assert words == ([] if zero is None else [f'the kubelet takes "0s" for unset, and runs "{runs}"'])
+
+
 def test_the_first_minor_whose_source_is_the_own_file() -> None:
     for version, expected in (("v1.24.0", {**OWN, "kubeAPIQPS": 9}), ("v1.23.9", {**_live(OWN), "kubeAPIQPS": 9})):
         made = _plan(_live(OWN), tables.facts(OWN), {"kubeAPIQPS": 9}, kubelet_version=version)

@@ -225,6 +225,8 @@ def test_unreadable_layers_say_which() -> None:
 
 OWN = document.configmap_name("livenodes-kubelet", document.render({**LIVE, "maxPods": 50}))
 
+BESIDE = document.configmap_name("livenodes-kubelet", document.render({**LIVE, "staticPodPath": "./manifests"}))
+
 
 @pytest.mark.parametrize(
     ("layer", "source", "status", "action"),
@@ -254,6 +256,25 @@ def test_action(layer: dict[str, Any], source: Any, status: Any, action: str) ->
     assert row["action"] == action
     unchanged = {"assign": "safe", "none": None}
     assert row["effect"] == ("disrupt" if layer else unchanged[action])
+
+
+@pytest.mark.parametrize(
+    ("running", "live", "changes"),
+    [
+        (BESIDE, "/var/lib/kubelet/store/checkpoints/a/1/manifests", []),
+        (BESIDE, "/etc/other", ["staticPodPath"]),
+        # Another source lies in another folder.
+        ("other", "/var/lib/kubelet/store/checkpoints/a/1/manifests", ["staticPodPath"]),
+    ],
+)
+def test_a_path_beside_the_running_source_is_no_change(running: str, live: str, changes: list[str]) -> None:
+    table = tables.table(
+        {**LIVE, "staticPodPath": live}, source=tables.reference(running), status=tables.running(running)
+    )
+    row = tables.planned(table, {"staticPodPath": "./manifests"})["nodes"]["n0"]
+    assert [change["path"] for change in row["changes"]] == changes
+    assert row["action"] == ("none" if running == BESIDE else "assign")
+    assert bool(row["effect"]) == bool(changes)
 
 
 @pytest.mark.parametrize(

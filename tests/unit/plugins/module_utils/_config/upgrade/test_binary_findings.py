@@ -25,6 +25,8 @@ PAUSED = ("stops", "flag", "--pod-infra-container-image")
 GATE = {"featureGates": {"AppArmor": True}}
 NODE_SWAP = {"featureGates": {"NodeSwap": True}}
 SWAP = {"memorySwap": {"swapBehavior": "NoSwap"}}
+# Its default changes on the way.
+POLICY = {"imagePullCredentialsVerificationPolicy": "NeverVerify"}
 SANITIZED = {"logging": {"sanitization": True}}
 
 
@@ -65,7 +67,7 @@ SANITIZED = {"logging": {"sanitization": True}}
 def test_answers(
     answer: dict[str, t.Any], flags: tuple[str, ...], config: dict[str, t.Any], expected: list[tuple[str, str, str]]
 ) -> None:
-    given = result("v1.33.0", *flags, config=config, target={**ANSWER, **answer})
+    given = result("v1.33.0", *flags, config={**POLICY, **config}, target={**ANSWER, **answer})
     assert found(36, given) == expected
 
 
@@ -98,7 +100,7 @@ def test_the_facts_of_the_binary_win(
     facts: dict[str, t.Any], flags: tuple[str, ...], config: dict[str, t.Any], expected: list[tuple[str, str, str]]
 ) -> None:
     answer = {**ANSWER, "verdict": "invalid", "facts": {**FACTS, **facts}}
-    rows = found(36, result("v1.33.0", *flags, config=config, target=answer))
+    rows = found(36, result("v1.33.0", *flags, config={**POLICY, **config}, target=answer))
     assert [row for row in rows if row[1] != "binary"] == expected
 
 

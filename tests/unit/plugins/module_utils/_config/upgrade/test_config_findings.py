@@ -184,15 +184,36 @@ BURSTS = ["eventBurst", "eventRecordQPS", "kubeAPIBurst", "kubeAPIQPS", "memoryT
         # The same duration in another form.
         ("v1.27.0", 28, []),
         ("v1.29.0", 30, ["evictionHard"]),
-        ("v1.30.0", 36, []),
+        ("v1.30.0", 34, []),
+        # A gate is on from then on.
+        ("v1.34.0", 35, [POLICY]),
+        ("v1.35.0", 36, []),
         # Newer than the tables.
-        ("v1.26.0", 99, [*BURSTS[:2], "evictionHard", *BURSTS[2:]]),
+        ("v1.26.0", 99, [*BURSTS[:2], "evictionHard", *BURSTS[2:], POLICY]),
         ("v1.99.0", 36, []),
         ("", 36, []),
     ],
 )
 def test_defaults_that_change(version: str, target: int, expected: list[str]) -> None:
     assert changed_defaults(version, target) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        ({"config": OFF}, []),
+        ({"config": {}, "dropins": {"/d/1.conf": {"maxPods": 50}}}, [POLICY]),
+        ({"config": {"featureGates": {"KubeletEnsureSecretPulledImages": True}}}, []),
+        ({"config": {POLICY: "NeverVerify"}}, []),
+        ({"config": {}, "dropins": {"/d/1.conf": {POLICY: "NeverVerify"}}}, []),
+        ({"config": {POLICY: ""}}, [POLICY]),
+    ],
+)
+def test_a_default_that_comes_with_a_gate(files: dict[str, t.Any], names: list[str]) -> None:
+    """The kubelet then asks for the credentials of images that the node has. The other such default is no change."""
+    found = list(config_findings.defaults(facts_of("v1.34.0", **files), 35))
+    assert [one.name for one in found] == names
+    assert {one.message for one in found} <= {"the default changes: unset -> NeverVerifyPreloadedImages"}
 
 
 def test_a_zero_counts_as_unset_where_the_field_is_no_pointer() -> None:

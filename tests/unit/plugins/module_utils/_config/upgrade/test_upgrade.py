@@ -80,7 +80,8 @@ def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[
         ),
         # Zero means the default where the field is no pointer.
         (result("v1.29.0", config={"evictionHard": {"memory.available": "1Gi"}}), 30, []),
-        (result("v1.33.13"), 36, []),
+        (result("v1.33.13"), 34, []),
+        (result("v1.33.13"), 36, ["changes default imagePullCredentialsVerificationPolicy"]),
         (result("v1.36.2", runtime_version="1.7.2"), 37, ["changes default memoryThrottlingFactor"]),
         (result("v1.36.2", config={"eventRecordQPS": 0, **FACTOR}), 37, ["changes value eventRecordQPS"]),
         (result("v1.36.2", config={"eventRecordQPS": 50, **FACTOR}), 37, []),

@@ -56,6 +56,16 @@ def test_the_own_file_and_the_other_drop_ins_in_order(node: Systemd) -> None:
     assert (seen.linked, seen.shown()["named_by"], seen.shown()["exists"]) == (None, "option", True)
 
 
+def test_a_file_that_cannot_be_read_is_not_read_again_for_the_reason(node: Systemd) -> None:
+    """It may be readable by then, and have neither a content nor a reason."""
+    node.write(f"{FOLDER}/96.conf", "a: &broken\n")
+    seen = see(node, FOLDER)
+    before = seen.own()
+    node.write(f"{FOLDER}/96.conf", "a: 5\n")
+    node.write("/var/lib/kubelet/config.yaml", "maxPods: 5\n")
+    assert seen.own() == before and all(row["unreadable"] for row in before)
+
+
 def test_without_a_folder_there_is_only_the_own_file(node: Systemd) -> None:
     seen = see(node)
     assert (seen.folder.path, seen.linked, seen.others) == ("/store/conf.d", False, {})
