@@ -91,7 +91,8 @@ class WithoutTrial:
         changed = []
         if next_step == kept_files.RESTORE:
             changed = kept_files.restore(kept, start.boot)
-        self.copies.remove()
+        # What may be left later needs a spare copy of the policy before it: a full disk has no room for another.
+        self.copies.remove(spares=not self._may_be_left())
         return changed
 
     def _begun(self, trial: Trial) -> kept_files.Reverted | None:
@@ -143,10 +144,10 @@ class WithoutTrial:
         excuse = evidence.excuse(facts.kind, facts.runtime, booting=False)
         if excuse or not crash(progress, facts):
             return ""
+        if not self._may_be_left():
+            return ""
         # The source of what is active is unknown after a crash that has emptied the trial.
         active, source, good = self.host.running(), self.host.active_source(), quietly(self.store.last_known_good)
-        if active in (None, LOCAL_TARGET, self.store.target(good)):
-            return ""
         ended = f"the kubelet ended {progress.failures} times with a configuration that never became last-known-good"
         reason = ended + decide.logged_last(facts.words)
         state_files = self._state_files_before(source)
@@ -164,6 +165,11 @@ class WithoutTrial:
         self.host.attempt(self.copies.remove)
         self._forget(source)
         return reason
+
+    def _may_be_left(self) -> bool:
+        """Return whether what is active never became last-known-good, and is not the local configuration."""
+        good = quietly(self.store.last_known_good)
+        return self.host.running() not in (None, LOCAL_TARGET, self.store.target(good))
 
     def _report_left(self, reason: str) -> bool:
         now = self.host.active_source()

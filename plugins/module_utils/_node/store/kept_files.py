@@ -134,11 +134,11 @@ class KeptFiles:
         """Replace the file. Raises files.FileError."""
         json_file.save(self.path, kept._asdict(), self.fs)
 
-    def remove(self) -> None:
-        """Remove the file and the spare copies. Raises files.FileError."""
+    def remove(self, spares: bool = True) -> None:
+        """Remove the file, and by default the spare copies. Raises files.FileError."""
         kept = self.read()
         root = kept.root if kept else self._root()
-        if root:
+        if root and spares:
             statefiles.discard(root)
         files.remove(self.path, self.fs)
 

@@ -185,6 +185,13 @@ PINNED: dict[str, Steps] = {
         ("assign", {"behavior": "good", "policy": "none", "cut": 40, "power": False}),
         ("undo", {"reset": True, "cut": None, "connected": False}),
     ],
+    "what a revert led to ends, its state files are restored, and then it ends on a full disk": [
+        ("assign", {"behavior": "dies", "policy": "static", "cut": None, "power": False}),
+        ("confirm", {"cut": None}),
+        ("disturb", {"what": "power cut"}),
+        ("roll_out", {"behavior": "bad", "policy": "none", "cut": None}),
+        ("fault", {"fault": errno.ENOSPC}),
+    ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
         ("disturb", {"what": "power cut"}),
