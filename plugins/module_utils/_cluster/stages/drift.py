@@ -172,8 +172,6 @@ def _host(given: t.Any, seen: HostFacts, dropin: bool) -> tuple[HostFacts | None
     """Return the facts from the node, or why they are absent; the reason is empty if none were requested."""
     if not host_facts.is_result(given):
         return None, ""
-    if given.get("unreachable"):
-        return None, f"{_NOT_LOOKED_AT}: unreachable"
     if seen.fault:
         return None, f"{_NOT_LOOKED_AT}: {seen.fault}"
     if dropin:

@@ -209,7 +209,7 @@ def test_what_was_seen_on_the_hosts() -> None:
     result = run(cluster(*(runs(name) for name in names)), hosts=hosts)
     assert {name: row["host"] for name, row in result["nodes"].items()} == {
         "n1": "looked at",
-        "n2": "not looked at on the node: unreachable",
+        "n2": "not looked at on the node: no ssh",
         "n3": "not looked at on the node: no systemd",
         "n4": "",
         "n5": "",
