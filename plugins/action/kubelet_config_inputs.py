@@ -155,6 +155,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             found = self._rendered(host, given, read, of_play, templates, variables)
             for name in filter(inputs.matters, found):
                 inputs.add(host, name, found[name])
+            for name in filter(inputs.reads, host_table.READ):
+                why = templates.failure(given, name, functools.partial(host_table.failure, host, hostvars[host], name))
+                # What a machine has may become known later. All else is known by now.
+                if why and not host_table.needs_capacity(given, name):
+                    inputs.add_failure(host, name, why)
             if names_nodes:
                 of_hosts.add(host, found.get(host_table.NODE_NAME), given)
             for name in shared:

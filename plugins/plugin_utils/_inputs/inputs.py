@@ -43,6 +43,10 @@ class Inputs:
         self._ignored: set[str] = set()
         self._problem = once(self._problem_of)
 
+    def reads(self, name: str) -> bool:
+        """Return whether the playbook reads a variable."""
+        return name in self._read
+
     def matters(self, name: str) -> bool:
         """Return whether a variable must be added: its name is unknown, or its value may be wrong."""
         option = self._known.get(name)
@@ -65,6 +69,10 @@ class Inputs:
         problem = self._problem(name, value)
         if problem:
             self._hosts.setdefault(problem, []).append(host)
+
+    def add_failure(self, host: str, name: str, why: str) -> None:
+        """Add a variable of a host whose template fails. `why`: what follows the names of variable and host."""
+        self._hosts.setdefault(f"{name}{_HOSTS}{why}", []).append(host)
 
     def message(self, hosts: int) -> str:
         """Return the error for the operator, a line for each wrong value, with `{hosts}` named; empty without any.

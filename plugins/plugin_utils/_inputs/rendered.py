@@ -23,6 +23,7 @@ class Rendered:
 
     def __init__(self) -> None:
         self._known: dict[t.Any, t.Any] = {}
+        self._failures: dict[t.Any, str] = {}
 
     def of_host(self, given: t.Mapping[str, t.Any], value: t.Any, render: t.Callable[[], t.Any]) -> t.Any:
         """Return a value of a host, rendered if it is a template, UNKNOWN if that is not possible yet.
@@ -35,6 +36,15 @@ class Rendered:
         if key not in self._known:
             self._known[key] = rendered(value, render)
         return self._known[key]
+
+    def failure(self, given: t.Mapping[str, t.Any], name: str, find: t.Callable[[], str]) -> str:
+        """Return why a variable of a host cannot be rendered, as `find` returns it; empty without a template."""
+        if not is_template(given.get(name)):
+            return ""
+        key = (name, _key(given[name], given))
+        if key not in self._failures:
+            self._failures[key] = find()
+        return self._failures[key]
 
 
 def rendered(value: t.Any, render: t.Callable[[], t.Any]) -> t.Any:

@@ -73,6 +73,22 @@ def test_hosts_that_differ_are_checked_and_named(ansible: Ansible) -> None:
     ]
 
 
+def test_templates_that_cannot_be_rendered_are_named_by_host(ansible: Ansible) -> None:
+    """But for those of the capacity of a machine, which the role dump finds out later."""
+    ansible.variables(
+        all={"kubelet_config": {"maxPods": "{{ pods }}"}, "kubelet_config_host": "{{ {'a': kubelet_capacity.cpu} }}"}
+    )
+    ansible.host_variables(n1={"pods": 50}, n3={"kubelet_config_flags": ["{{ flag }}"], "pods": 50})
+    run = ansible.playbook("rollout")
+    assert NO_KUBECONFIG not in run.output and "Finalization" not in run.output, run.output
+    lines = message(run.output).splitlines()[1:]
+    assert [line.partition(":")[0].partition(",")[0] for line in lines] == [
+        "kubelet_config on n2",
+        "kubelet_config_flags on n3",
+    ]
+    assert "pods" in lines[0] and "flag" in lines[1] and all("or " in line for line in lines)
+
+
 def test_a_misspelt_main_variable_and_groups_that_both_set_it(ansible: Ansible) -> None:
     """Both would revert fields of a host as no longer declared."""
     ansible.variables(all={"kubelet_confg": {"maxPods": 5}}, a={"kubelet_config": 1}, b={"kubelet_config": 2})
