@@ -201,6 +201,20 @@ def test_a_reset_takes_only_hosts_that_are_named(ansible: Ansible, arguments: tu
     assert ("Name them with -e kubelet_config_hosts, such as a group or all" in run.output) != bool(arguments)
 
 
+@pytest.mark.parametrize("playbook", ["rollout", "reset", pytest.param("plan", marks=pytest.mark.long)])
+def test_what_a_rollback_returns_to_is_refused_elsewhere(ansible: Ansible, playbook: str) -> None:
+    """A rollout to a ConfigMap would roll out what is declared, and a reset of one rollout would undo all of them."""
+    given = extra(kubelet_config_hosts="all", kubelet_config_variant="good", kubelet_config_rollout_id="")
+    run = ansible.playbook(playbook, *given)
+    output = " ".join(run.output.split())
+    assert run.code != 0 and NO_KUBECONFIG not in output, output
+    assert "Only the playbook rollback reads kubelet_config_variant, so this run would ignore it" in output
+
+
+def test_a_rollback_accepts_what_it_returns_to(ansible: Ansible) -> None:
+    assert NO_KUBECONFIG in ansible.playbook("rollback", *extra(kubelet_config_variant="good")).output
+
+
 def test_a_migration_needs_a_destination(ansible: Ansible) -> None:
     output = " ".join(ansible.playbook("migrate").output.split())
     assert "Set kubelet_config_delivery to checkpoint, dropin or native" in output and NO_KUBECONFIG not in output
