@@ -59,6 +59,17 @@ def rendered(value: t.Any, render: t.Callable[[], t.Any]) -> t.Any:
     return value
 
 
+def failure(render: t.Callable[[], t.Any]) -> str:
+    """Return why a template cannot be rendered, empty if it can."""
+    try:
+        # From ansible-core 2.19 on, what a container holds is rendered when it is read.
+        is_template(render())
+    # A template may fail in any way.
+    except Exception as error:  # pylint: disable=broad-except
+        return str(error.__cause__ or error).rstrip(".")
+    return ""
+
+
 def is_template(value: t.Any) -> bool:
     """Return whether a value contains a template."""
     if isinstance(value, dict):

@@ -89,6 +89,18 @@ def test_templates_that_cannot_be_rendered_are_named_by_host(ansible: Ansible) -
     assert "pods" in lines[0] and "flag" in lines[1] and all("or " in line for line in lines)
 
 
+def test_an_undefined_variable_does_not_count_as_unset(ansible: Ansible) -> None:
+    """A rollout would connect to another cluster, in other batches. A role's default is known in its tasks alone."""
+    later = {"kubelet_config_canary_soak_seconds": "{{ kubelet_config_wait_timeout }}"}
+    ansible.variables(all={"kubelet_config_auth": "{{ login }}", "kubelet_config_serial": "{{ sizes }}", **later})
+    run = ansible.playbook("rollout")
+    assert NO_KUBECONFIG not in run.output, run.output
+    assert [line.partition(".")[0] for line in message(run.output).splitlines()[1:]] == [
+        "kubelet_config_auth on all hosts: 'login' is undefined",
+        "kubelet_config_serial on all hosts: 'sizes' is undefined",
+    ]
+
+
 def test_a_misspelt_main_variable_and_groups_that_both_set_it(ansible: Ansible) -> None:
     """Both would revert fields of a host as no longer declared."""
     ansible.variables(all={"kubelet_confg": {"maxPods": 5}}, a={"kubelet_config": 1}, b={"kubelet_config": 2})
