@@ -27,6 +27,7 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs i
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import (
     UNKNOWN,
     Rendered,
+    failure,
     is_template,
     rendered,
 )
@@ -148,6 +149,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         handed = specs.HANDED_ON & {*of_play, *self._task.get_variable_manager().extra_vars}
         templates, of_hosts = Rendered(), Hosts()
         names_nodes = inputs.matters(host_table.NODE_NAME)
+        # Tasks of a role see them, too.
+        defaults = inputs.defaults()
         for host in hosts:
             given = hostvars.raw_get(host)
             handed |= (specs.HANDED_ON & given.keys()) - facts.get(host, {}).keys()
@@ -155,6 +158,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             found = self._rendered(host, given, read, of_play, templates, variables)
             for name in filter(inputs.matters, found):
                 inputs.add(host, name, found[name])
+            for name in filter(inputs.reads, host_table.READ):
+                inputs.add_failure(host, name, _failure_of_host(hostvars, host, name, templates))
+            for name in filter(inputs.may_be_unset, found):
+                if found[name] is UNKNOWN and name not in host_table.READ:
+                    value = of_play.get(name, given.get(name))
+                    why = failure(functools.partial(self._as_host, {**defaults, **variables, **given}, value))
+                    inputs.add_failure(host, name, why and f": {why}. Define its variables, or correct the template")
             if names_nodes:
                 of_hosts.add(host, found.get(host_table.NODE_NAME), given)
             for name in shared:
@@ -250,6 +260,18 @@ def _localhost(hostvars: t.Any) -> str:
         "the controller would run there, with the credentials of the cluster. Nothing was changed. Rename the host, or "
         "set its ansible_connection to local, then run again"
     )
+
+
+def _failure_of_host(hostvars: t.Any, host: str, name: str, templates: Rendered) -> str:
+    """Return why a variable that tasks read of all hosts cannot be rendered, empty if it can.
+
+    All that it depends on is known by now, but for what the machine has.
+    """
+    given = hostvars.raw_get(host)
+    why = templates.failure(given, name, lambda: host_table.failure(host, hostvars[host], name))
+    if why and host_table.needs_capacity(given, name):
+        return ""
+    return why
 
 
 def _of_host(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str, name: str) -> t.Any:

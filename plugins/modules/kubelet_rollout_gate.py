@@ -40,6 +40,12 @@ options:
     type: list
     elements: str
     required: true
+  uids:
+    description:
+      - The C(uid) of each Node of the batch as it was planned, by name. A Node that was created again since does not
+        begin.
+    type: dict
+    default: {}
   group_nodes:
     description:
       - Names of all nodes of the group to which the budget applies, including those that the rollout does not change.
@@ -161,7 +167,8 @@ RETURN = r"""
 nodes:
   description: >-
     One row for each node of the batch, by name, with the keys of RV(livenodes.kubelet.node_config_source#module:nodes).
-    C(state) is V(begins), or V(gone) if there is no such Node. The others do not wait for it.
+    C(state) is V(begins), V(gone) if there is no such Node, or V(replaced) if it is not the Node of O(uids). The others
+    do not wait for it.
   returned: always
   type: dict
   sample:
@@ -234,6 +241,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 MODULE = controller_module.define(
     {
         "nodes": {"type": "list", "elements": "str", "required": True},
+        "uids": {"type": "dict", "default": {}},
         "group_nodes": {"type": "list", "elements": "str"},
         "max_unavailable": {"type": "str", "default": "1"},
         "allow_unready": {"type": "bool", "default": False},

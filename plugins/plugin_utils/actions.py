@@ -283,7 +283,7 @@ def _wants_invocation(variables: dict[str, t.Any]) -> bool:
 
 
 class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
-    """Base class of the actions. Ansible treats a task with C(ignore_unreachable) as it treats any other."""
+    """Base class of the actions. Ansible goes on by itself with a host that a task with C(ignore_unreachable) loses."""
 
     def run(self, tmp: t.Any = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         """Run the module. A host that cannot be reached is a failure with C(state=unreachable)."""
@@ -306,17 +306,24 @@ class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
         except AnsibleConnectionFailure as error:
             if OF_BECOME.search(str(error)):
                 return not_run(str(error))
-            if self._task.ignore_unreachable:
-                raise
-            return lost(str(error))
+            return self._lost(str(error))
         except AnsibleError as error:
             # An exception ends the play of the host, also where failed_when leaves the failure to its row.
             return not_run(str(error))
-        if result.get(UNREACHABLE) and not self._task.ignore_unreachable:
-            return lost(str(result.get("msg") or ""))
+        if result.get(UNREACHABLE):
+            return self._lost(str(result.get("msg") or ""))
         if "module_stdout" in result:
             return {**result, **not_run(last_words(result), NO_RESULT)}
         return result
+
+    def _lost(self, reason: str) -> dict[str, t.Any]:
+        """Return the result of a task whose host cannot be reached, for Ansible's own `reason`."""
+        words = f"its host cannot be reached: {_one_line(reason) or 'the connection failed'}"
+        if self._task.ignore_unreachable:
+            # The row of the node quotes it, with a remedy of its own.
+            return {UNREACHABLE: True, "changed": False, "msg": words}
+        msg = f"{words}. Run again once it can be reached"
+        return {"failed": True, "changed": False, "state": UNREACHABLE, "msg": msg}
 
     def cleanup(self, force: bool = False) -> None:
         """Remove the temporary folder on the node. A lost connection must not replace the result of the task."""
@@ -339,17 +346,6 @@ def without_variables(result: dict[str, t.Any]) -> dict[str, t.Any]:
         if facts:
             kept["ansible_facts"] = facts
     return kept
-
-
-def lost(reason: str) -> dict[str, t.Any]:
-    """Return the failure of a task whose host cannot be reached, for Ansible's own `reason`."""
-    cause = _one_line(reason)
-    return {
-        "failed": True,
-        "changed": False,
-        "state": UNREACHABLE,
-        "msg": f"its host cannot be reached: {cause or 'the connection failed'}. Run again once it can be reached",
-    }
 
 
 def not_run(reason: str, words: str = NOT_RUN) -> dict[str, t.Any]:

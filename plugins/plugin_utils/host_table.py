@@ -121,14 +121,14 @@ def _add_host(table: dict[str, dict[str, t.Any]], host: str, variables: t.Mappin
 def unsized(hosts: t.Mapping[str, str], hostvars: t.Any) -> dict[str, str]:
     """Return those of the hosts, by node name, that declare values by their capacity, and do not have that variable."""
     raw = getattr(hostvars, "raw_get", hostvars.get)
-    return {name: host for name, host in hosts.items() if _needs_capacity(raw(host))}
+    return {name: host for name, host in hosts.items() if any(needs_capacity(raw(host), layer) for layer in OF_HOSTS)}
 
 
-def _needs_capacity(given: t.Mapping[str, t.Any]) -> bool:
-    if CAPACITY in given:
+def needs_capacity(given: t.Mapping[str, t.Any], name: str) -> bool:
+    """Return whether a variable of a host names its capacity, which is not known. C(given): the variables as set."""
+    if CAPACITY in given or name not in given:
         return False
-    layers = [given[name] for name in OF_HOSTS if name in given]
-    return any(rendered.is_template(layer) and CAPACITY in rendered.words(layer, given) for layer in layers)
+    return rendered.is_template(given[name]) and CAPACITY in rendered.words(given[name], given)
 
 
 def of_group(read: t.Callable[[str], t.Any]) -> t.Any:
@@ -165,7 +165,7 @@ def of_host(host: str, variables: t.Mapping[str, t.Any], name: str) -> t.Any:
 
     Raises AnsibleFilterError for a template that fails, and for a text with one that Ansible has not rendered.
     """
-    origin = f"{name} of host {host}"
+    origin = _origin(name, host)
     try:
         # From 2.19 on, a template is rendered when its place in a value is read.
         found = _plain(variables.get(name), (), origin)
@@ -179,6 +179,19 @@ def of_host(host: str, variables: t.Mapping[str, t.Any], name: str) -> t.Any:
     if name in OF_HOSTS and name != PROFILE:
         _refuse_nothing(found, origin)
     return found
+
+
+def failure(host: str, variables: t.Mapping[str, t.Any], name: str) -> str:
+    """Return why C(of_host) fails, what follows the names of variable and host; empty if it does not."""
+    try:
+        of_host(host, variables, name)
+    except AnsibleFilterError as error:
+        return str(error).removeprefix(_origin(name, host))
+    return ""
+
+
+def _origin(name: str, host: str) -> str:
+    return f"{name} of host {host}"
 
 
 def _refuse_nothing(found: t.Any, origin: str) -> None:

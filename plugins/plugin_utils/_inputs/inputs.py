@@ -43,6 +43,14 @@ class Inputs:
         self._ignored: set[str] = set()
         self._problem = once(self._problem_of)
 
+    def reads(self, name: str) -> bool:
+        """Return whether the playbook reads a variable."""
+        return name in self._read
+
+    def may_be_unset(self, name: str) -> bool:
+        """Return whether the roles go on without a variable. To them, one that names an undefined one is unset."""
+        return name in self._known and self._known[name].get("default") in (None, "")
+
     def matters(self, name: str) -> bool:
         """Return whether a variable must be added: its name is unknown, or its value may be wrong."""
         option = self._known.get(name)
@@ -56,6 +64,10 @@ class Inputs:
             return bool(specs.INTERNAL[name] == value)
         return name in self._known and "default" in self._known[name] and self._known[name]["default"] == value
 
+    def defaults(self) -> dict[str, t.Any]:
+        """Return the defaults of all variables that have one."""
+        return {name: option["default"] for name, option in self._known.items() if "default" in option}
+
     def default(self, name: str) -> t.Any:
         """Return the value of a variable that is not set, None if its role decides."""
         return self._known[name].get("default")
@@ -65,6 +77,11 @@ class Inputs:
         problem = self._problem(name, value)
         if problem:
             self._hosts.setdefault(problem, []).append(host)
+
+    def add_failure(self, host: str, name: str, why: str) -> None:
+        """Add a variable of a host if its template fails. `why`: what follows the names of both, empty otherwise."""
+        if why:
+            self._hosts.setdefault(f"{name}{_HOSTS}{why}", []).append(host)
 
     def message(self, hosts: int) -> str:
         """Return the error for the operator, a line for each wrong value, with `{hosts}` named; empty without any.

@@ -23,6 +23,7 @@ class Rendered:
 
     def __init__(self) -> None:
         self._known: dict[t.Any, t.Any] = {}
+        self._failures: dict[t.Any, str] = {}
 
     def of_host(self, given: t.Mapping[str, t.Any], value: t.Any, render: t.Callable[[], t.Any]) -> t.Any:
         """Return a value of a host, rendered if it is a template, UNKNOWN if that is not possible yet.
@@ -36,6 +37,15 @@ class Rendered:
             self._known[key] = rendered(value, render)
         return self._known[key]
 
+    def failure(self, given: t.Mapping[str, t.Any], name: str, find: t.Callable[[], str]) -> str:
+        """Return why a variable of a host cannot be rendered, as `find` returns it; empty without a template."""
+        if not is_template(given.get(name)):
+            return ""
+        key = (name, _key(given[name], given))
+        if key not in self._failures:
+            self._failures[key] = find()
+        return self._failures[key]
+
 
 def rendered(value: t.Any, render: t.Callable[[], t.Any]) -> t.Any:
     """Return a value, rendered if it is a template, or UNKNOWN."""
@@ -47,6 +57,17 @@ def rendered(value: t.Any, render: t.Callable[[], t.Any]) -> t.Any:
     except Exception:  # pylint: disable=broad-except
         return UNKNOWN
     return value
+
+
+def failure(render: t.Callable[[], t.Any]) -> str:
+    """Return why a template cannot be rendered, empty if it can."""
+    try:
+        # From ansible-core 2.19 on, what a container holds is rendered when it is read.
+        is_template(render())
+    # A template may fail in any way.
+    except Exception as error:  # pylint: disable=broad-except
+        return str(error.__cause__ or error).rstrip(".")
+    return ""
 
 
 def is_template(value: t.Any) -> bool:

@@ -44,6 +44,8 @@ class Batch(NamedTuple):
     """Whether steps on nodes are needed."""
     before: Mapping[str, Any] = {}
     """The variant of each node before the rollout."""
+    uids: Mapping[str, str] = {}
+    """The uid of each Node as planned, by node name."""
     transports: Mapping[str, str] = {}
     """Who takes a source to a node, by node name, for hosts that set it."""
     started: bool = False

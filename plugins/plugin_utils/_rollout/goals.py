@@ -91,7 +91,8 @@ def _previous(rows: Rows, undo: Any, here: Container[str]) -> dict[str, Any]:
         elif _is_between(row):
             between.append(name)
         else:
-            nodes[name] = _assigned(_place(goal))
+            # A Node that is created again has run none of this.
+            nodes[name] = {**_assigned(_place(goal)), "node_uid": row.get("uid") or ""}
             text.append((name, f"{_name(row['active'])} -> {_name(goal)}"))
     text += [(name, _to_local(rows[name])) for name in local]
     text += [(name, f"not changed, {why}. {REMEDY}") for name, why in stuck.items()]

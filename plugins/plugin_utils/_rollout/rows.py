@@ -357,5 +357,5 @@ def _bare(reason: str, names: Sequence[str]) -> str:
             break
         text = shorter
     if named:
-        text = re.sub(rf"\bNode (?:{named})(?![\w.-]*\w)", "the Node", text)
+        text = re.sub(rf"\b(?:[Tt]he )?Node (?:{named})(?![\w.-]*\w)", "the Node", text)
     return text.rstrip(". ")

@@ -75,6 +75,7 @@ def _gate(at: At) -> Options:
     batch, variable = at.batch, at.play.variable
     options = {
         "nodes": batch.names,
+        "uids": batch.uids,
         "group_nodes": at.rollout["names"],
         "max_unavailable": variable("kubelet_config_max_unavailable"),
         "allow_unready": boolean(variable("kubelet_config_unready_first"), strict=False),

@@ -134,6 +134,7 @@ class _Given(NamedTuple):
             "soak": self.options.soak(started),
             "on_nodes": bool(on_node),
             "before": self._before(names),
+            "uids": {name: self.rows[name]["uid"] for name in names if self.rows[name].get("uid")},
             "transports": {name: way for name, way in self.table.get("transports", {}).items() if name in names},
             "started": started,
             "done": done,

@@ -19,6 +19,7 @@ Node = dict[str, t.Any]
 
 LEASE = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "group": "batch", "duration": 60}
 OPTIONS: dict[str, t.Any] = {
+    "uids": {},
     "max_unavailable": "1",
     "allow_unready": False,
     "reverted": [],

@@ -73,6 +73,34 @@ def test_hosts_that_differ_are_checked_and_named(ansible: Ansible) -> None:
     ]
 
 
+def test_templates_that_cannot_be_rendered_are_named_by_host(ansible: Ansible) -> None:
+    """But for those of the capacity of a machine, which the role dump finds out later."""
+    ansible.variables(
+        all={"kubelet_config": {"maxPods": "{{ pods }}"}, "kubelet_config_host": "{{ {'a': kubelet_capacity.cpu} }}"}
+    )
+    ansible.host_variables(n1={"pods": 50}, n3={"kubelet_config_flags": ["{{ flag }}"], "pods": 50})
+    run = ansible.playbook("rollout")
+    assert NO_KUBECONFIG not in run.output and "Finalization" not in run.output, run.output
+    lines = message(run.output).splitlines()[1:]
+    assert [line.partition(":")[0].partition(",")[0] for line in lines] == [
+        "kubelet_config on n2",
+        "kubelet_config_flags on n3",
+    ]
+    assert "pods" in lines[0] and "flag" in lines[1] and all("or " in line for line in lines)
+
+
+def test_an_undefined_variable_does_not_count_as_unset(ansible: Ansible) -> None:
+    """A rollout would connect to another cluster, in other batches. A role's default is known in its tasks alone."""
+    later = {"kubelet_config_canary_soak_seconds": "{{ kubelet_config_wait_timeout }}"}
+    ansible.variables(all={"kubelet_config_auth": "{{ login }}", "kubelet_config_serial": "{{ sizes }}", **later})
+    run = ansible.playbook("rollout")
+    assert NO_KUBECONFIG not in run.output, run.output
+    assert [line.partition(".")[0] for line in message(run.output).splitlines()[1:]] == [
+        "kubelet_config_auth on all hosts: 'login' is undefined",
+        "kubelet_config_serial on all hosts: 'sizes' is undefined",
+    ]
+
+
 def test_a_misspelt_main_variable_and_groups_that_both_set_it(ansible: Ansible) -> None:
     """Both would revert fields of a host as no longer declared."""
     ansible.variables(all={"kubelet_confg": {"maxPods": 5}}, a={"kubelet_config": 1}, b={"kubelet_config": 2})
@@ -183,6 +211,20 @@ def test_a_reset_takes_only_hosts_that_are_named(ansible: Ansible, arguments: tu
     run = ansible.playbook(str(ROOT / "playbooks/reset.yml"), *arguments)
     assert run.code != 0 and (NO_KUBECONFIG in run.output) == bool(arguments), run.output
     assert ("Name them with -e kubelet_config_hosts, such as a group or all" in run.output) != bool(arguments)
+
+
+@pytest.mark.parametrize("playbook", ["rollout", "reset", pytest.param("plan", marks=pytest.mark.long)])
+def test_what_a_rollback_returns_to_is_refused_elsewhere(ansible: Ansible, playbook: str) -> None:
+    """A rollout to a ConfigMap would roll out what is declared, and a reset of one rollout would undo all of them."""
+    given = extra(kubelet_config_hosts="all", kubelet_config_variant="good", kubelet_config_rollout_id="")
+    run = ansible.playbook(playbook, *given)
+    output = " ".join(run.output.split())
+    assert run.code != 0 and NO_KUBECONFIG not in output, output
+    assert "Only the playbook rollback reads kubelet_config_variant, so this run would ignore it" in output
+
+
+def test_a_rollback_accepts_what_it_returns_to(ansible: Ansible) -> None:
+    assert NO_KUBECONFIG in ansible.playbook("rollback", *extra(kubelet_config_variant="good")).output
 
 
 def test_a_migration_needs_a_destination(ansible: Ansible) -> None:

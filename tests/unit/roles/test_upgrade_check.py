@@ -66,7 +66,7 @@ def test_a_node_that_would_stop_ends_the_run_with_an_error(tmp_path: Path) -> No
     found = nodes.found()
     assert (found["summary"]["would_stop"], found["summary"]["unknown"]) == (["n1"], ["n2"])
     assert found["nodes"]["n1"]["findings"][0]["name"] == "--pod-infra-container-image"
-    assert "it is unreachable" in found["nodes"]["n2"]["findings"][0]["message"]
+    assert "its host cannot be reached: " in found["nodes"]["n2"]["findings"][0]["message"]
     assert (tmp_path / "found.json").stat().st_mode & 0o777 == 0o600
 
     reported = nodes.check("-e", "kubelet_config_upgrade=report")

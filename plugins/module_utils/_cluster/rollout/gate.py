@@ -58,10 +58,11 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Resu
         pause.check_pause(session, options, result)
         Keeper(session, options["lease"], check_mode).keep()
         found = node_requests.find(session, group)
-        # A deleted node takes nothing from the budget, and the others of its batch need not wait for it.
-        present = [name for name in batch if name in found]
+        # What was planned is not there: it takes nothing from the budget, and the others of its batch begin without it.
+        gone = node_requests.lost(session, {name: options["uids"].get(name, "") for name in batch}, found)
+        present = [name for name in batch if name not in gone]
         allowed = _limit(options["max_unavailable"], present, len(found))
-        _note_absent(session, batch, group, found, result)
+        _note_absent(session, batch, group, found, gone, result)
         obstacles = _obstacles(session, options, present, allowed, found, result)
         now = time.monotonic()
         if not obstacles:
@@ -152,9 +153,15 @@ def _obstacles(
     return obstacles
 
 
-def _note_absent(session: Session, batch: list[str], group: list[str], found: _Nodes, result: _Result) -> None:
+def _note_absent(
+    session: Session,
+    batch: list[str],
+    group: list[str],
+    found: _Nodes,
+    gone: t.Mapping[str, node_row.Row],
+    result: _Result,
+) -> None:
     """Add to the result a row for each node of the batch, and a warning with the others that do not exist."""
-    gone = node_requests.lost(session, dict.fromkeys(batch, ""), found)
     begins = node_row.Row(True, "begins", "may begin")
     others = [name for name in group if name not in found and name not in batch]
     if others:

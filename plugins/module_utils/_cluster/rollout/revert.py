@@ -52,6 +52,8 @@ class _Revert:
         self.variant = variant if failed["changed"] else None
         self.uid: str = failed.get("uid") or ""
         self.written = False
+        # What was not written names the source that the node has kept.
+        self.was_kept = not failed["changed"] and same_place(self.source, self.previous)
         # Whether nothing more is waited for.
         self.closed = False
         # Whether the node reported that it had taken up the source that failed.
@@ -89,10 +91,15 @@ class _Revert:
             parts = (*PLACE, "uid")
         return {part: self.previous[part] for part in parts}
 
+    def see(self, node: nodes.Node) -> None:
+        """Note whether the node has taken up the source that failed."""
+        if not self.was_kept and same_place(node.part("assigned"), self.source):
+            self.taken_up = True
+
     def judge(self, node: nodes.Node) -> bool:
         """Return whether the Node object shows the revert as done; if not, set the message to what is missing."""
         self.minor, self.form = node.minor, node.form
-        self.taken_up = self.taken_up or same_place(node.part("assigned"), self.source)
+        self.see(node)
         missing = self._missing(node)
         if missing:
             self.message = missing
@@ -183,7 +190,7 @@ def revert(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         raise _no_contact(reverts, error) from error
     for name, node in found.items():
         reverts[name].uid = node.uid
-        reverts[name].taken_up = same_place(node.part("assigned"), reverts[name].source)
+        reverts[name].see(node)
     _write(session, reverts, found, check_mode)
     if not check_mode:
         _wait(session, reverts, found, options, keeper, deadline)

@@ -78,13 +78,22 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
 
 
 def _found(session: Session, options: dict[str, t.Any]) -> dict[str, nodes.Node]:
-    """Return the nodes as the requested deliveries see them."""
+    """Return the nodes as the requested deliveries see them.
+
+    A request decides which of two sources counts. A node with a checkpoint keeps it until it is migrated to a drop-in,
+    and one with a drop-in until it is reset.
+    """
     try:
-        deliveries = delivery.checked(options["deliveries"])
+        requested = delivery.checked(options["deliveries"])
     except ValueError as error:
         raise ClusterError(str(error)) from error
     found = node_requests.read(session, options["nodes"], options["label_selectors"] or ())
-    return {name: node.with_delivery(deliveries.get(name, delivery.AUTO)) for name, node in found.items()}
+    seen = {}
+    for name, node in found.items():
+        asked = requested.get(name, delivery.AUTO)
+        keeps = node.source is not None and delivery.of(node.delivery).on_node and delivery.of(asked).on_node
+        seen[name] = node if keeps else node.with_delivery(asked)
+    return seen
 
 
 def live_configs(
@@ -179,8 +188,6 @@ def _host(given: t.Any, seen: HostFacts, dropin: bool) -> tuple[HostFacts | None
     """Return the facts from the node, or why they are absent; the reason is empty if none were requested."""
     if not host_facts.is_result(given):
         return None, ""
-    if given.get("unreachable"):
-        return None, f"{_NOT_LOOKED_AT}: unreachable"
     if seen.fault:
         return None, f"{_NOT_LOOKED_AT}: {seen.fault}"
     if dropin:

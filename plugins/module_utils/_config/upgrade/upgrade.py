@@ -59,7 +59,8 @@ def row(result: Mapping[str, Any] | None, target: int) -> dict[str, Any]:
     """
     given = result or {}
     if "kubelet" not in given:
-        return {"kubelet_version": None, "findings": [_not_examined(given)._asdict()]}
+        why = str(given.get("msg") or "there is no result of the node")
+        return {"kubelet_version": None, "findings": [_unknown(why)._asdict()]}
     wrong = host_facts.of_upgrade(given)
     if wrong:
         return {"kubelet_version": None, "findings": [_unknown(f"what it returned is malformed at {wrong}")._asdict()]}
@@ -99,12 +100,6 @@ def _gaps(facts: UpgradeFacts) -> list[Finding]:
         message = "the version of the kubelet is not known, so changed defaults were not compared"
         found.append(Finding(UNKNOWN, VERSION, "", message, "Repair the kubelet of this node, then run again."))
     return found
-
-
-def _not_examined(result: Mapping[str, Any]) -> Finding:
-    if result.get("unreachable"):
-        return _unknown("it is unreachable")
-    return _unknown(str(result.get("msg") or "there is no result of the node"))
 
 
 def _unknown(why: str) -> Finding:

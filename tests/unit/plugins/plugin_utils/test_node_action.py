@@ -24,6 +24,8 @@ FAILED: dict[str, t.Any] = {
     "msg": f"its host cannot be reached: {CAUSE}. Run again once it can be reached",
 }
 UNREACHABLE = {"unreachable": True, "msg": CAUSE}
+IGNORED = {"unreachable": True, "changed": False, "msg": f"its host cannot be reached: {CAUSE}"}
+"""The rows that quote this message name the remedy."""
 DONE = {"changed": True, "state": "assigned"}
 
 
@@ -38,10 +40,10 @@ def action(ignoring: bool = False) -> NodeAction:
     [
         (DONE, False, DONE),
         (UNREACHABLE, False, FAILED),
-        (UNREACHABLE, True, UNREACHABLE),
+        (UNREACHABLE, True, IGNORED),
         ({"unreachable": True}, False, {**FAILED, "msg": FAILED["msg"].replace(CAUSE, "the connection failed")}),
         (AnsibleConnectionFailure(f" {CAUSE}.\n"), False, FAILED),
-        (AnsibleConnectionFailure(CAUSE), True, AnsibleConnectionFailure),
+        (AnsibleConnectionFailure(f"{CAUSE}."), True, IGNORED),
         (AnsibleActionSkip("no check mode"), False, AnsibleActionSkip),
     ],
     ids=["reached", "result", "result, ignored", "no cause", "exception", "exception, ignored", "a skip"],

@@ -195,6 +195,12 @@ def test_rollback_plan() -> None:
     assert " on 1 node (changed). " in limited and "it is left on 8 nodes (" in rest
 
 
+def test_a_rollback_is_of_the_nodes_that_were_planned() -> None:
+    """A Node that is created again is another machine, which the rollout has not changed."""
+    rows = {"n1": info(reference("old"), reference("new"), uid="u1")}
+    assert goals.of_goal("previous", {}, rows)["nodes"]["n1"]["node_uid"] == "u1"
+
+
 @pytest.mark.parametrize(
     ("undo", "changing", "words"),
     [

@@ -236,6 +236,11 @@ REVERTED = "its kubelet still runs its previous configuration"
             {},
             "Node n1: no heartbeat of the Node since 9:00; Node n10: other",
         ),
+        (
+            "u may not change the source of the Node n1: denied",
+            {},
+            "Node n1: u may not change the source of the Node: denied",
+        ),
         ([], {}, f"Node n1: {rows.UNKNOWN}"),
         (None, {}, f"Node n1: {rows.UNKNOWN}"),
         (["wasted time", "was"], {}, "Node n1: wasted time"),

@@ -121,9 +121,10 @@ def test_what_a_step_calls(step: Step, given: Any, options: dict[str, Any] | Non
 
 
 def test_the_gate() -> None:
-    gate, given = STEPS["gate"], at({"reach": ["n2"], "drain": ["n2"], "on_nodes": True})
+    gate, given = STEPS["gate"], at({"reach": ["n2"], "drain": ["n2"], "on_nodes": True, "uids": {"n1": "u1"}})
     assert gate.options(given) == {
         "nodes": ["n1", "n2"],
+        "uids": {"n1": "u1"},
         "group_nodes": ["n1", "n2", "n3"],
         "max_unavailable": "2",
         "allow_unready": True,

@@ -62,7 +62,9 @@ def table(**deliveries: str) -> dict[str, Any]:
     )
 
 
-ROWS = {name: {"ready": True, "control_plane": name == "m1", "delivery": "native"} for name in NAMES}
+ROWS = {
+    name: {"ready": True, "control_plane": name == "m1", "delivery": "native", "uid": f"u{name[1:]}"} for name in NAMES
+}
 LOCAL = {**PLAN, "local": ["n4"], "text": ["n4: a -> its local config"]}
 
 
@@ -107,6 +109,7 @@ def test_the_first_batch() -> None:
         "soak": 300,
         "on_nodes": False,
         "before": {"n1": {"variant": "old"}},
+        "uids": {"n1": "u1", "n2": "u2"},
         "transports": {},
         "lease": {},
         "group": "workers:masters",

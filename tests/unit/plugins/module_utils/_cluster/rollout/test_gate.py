@@ -168,6 +168,14 @@ def test_a_node_of_the_group_that_was_deleted_is_not_counted(clock: Clock) -> No
     assert done["warnings"] == ["group_nodes: the cluster at https://api.example:6443 has no Node named gone"]
 
 
+def test_a_node_that_was_created_again_does_not_begin(clock: Clock) -> None:
+    """It would be drained, and then not be changed: it is not the Node that was planned. The others begin."""
+    api = group(n1=node("n1", ready="False"))
+    found = run(api, "n1", "n2", uids={"n1": "uid-of-before", "n2": "uid-n2"}, max_unavailable=2, pods=True)
+    assert {name: row["state"] for name, row in found["nodes"].items()} == {"n1": "replaced", "n2": "begins"}
+    assert found["nodes"]["n1"]["message"] == node_row.RECREATED and list(found["pods"]) == ["n2"]
+
+
 def test_a_percentage_counts_the_nodes_that_exist(clock: Clock) -> None:
     """Half of eight are four, but four of the eight were deleted."""
     given = {"group_nodes": [*GROUP[:4], "gone1", "gone2", "gone3", "gone4"], "max_unavailable": "50%"}

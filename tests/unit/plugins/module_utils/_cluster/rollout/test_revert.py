@@ -82,8 +82,9 @@ def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) ->
         ("checkpoint", True, "good", WORDS, "reverted"),
         # A kubelet may have seen what its Node named.
         ("native", True, "good", "", "reverted"),
-        # The API server refused to write it.
+        # The API server refused to write it: the row has the source that the node has kept.
         ("native", False, "good", "", "refused"),
+        ("dropin", False, "good", "", "refused"),
     ],
 )
 def test_only_a_node_that_was_changed_is_reverted(
@@ -98,7 +99,7 @@ def test_only_a_node_that_was_changed_is_reverted(
         else node("n1", marked=source, delivery=delivery, reported=reported, version="v1.36.2")
     )
     cluster = Direct(made, live={"n1": live(maxPods=110)})
-    result = go(cluster, n1={**row(reference("good"), delivery, reference("bad")), "changed": changed})
+    result = go(cluster, n1={**row(reference("good"), delivery, source), "changed": changed})
     found = result["nodes"]["n1"]
     # What the kubelet or its guard has reported stays with the row.
     assert (found["state"], found["ok"], found["error"]) == (state, True, error), result

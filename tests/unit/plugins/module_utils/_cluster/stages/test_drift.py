@@ -214,7 +214,7 @@ def test_what_was_seen_on_the_hosts() -> None:
     result = run(cluster(*(runs(name) for name in names)), hosts=hosts)
     assert {name: row["host"] for name, row in result["nodes"].items()} == {
         "n1": "looked at",
-        "n2": "not looked at on the node: unreachable",
+        "n2": "not looked at on the node: no ssh",
         "n3": "not looked at on the node: no systemd",
         "n4": "",
         "n5": "",
@@ -230,6 +230,14 @@ def test_the_delivery_that_is_asked_for() -> None:
     found = node("n1", None, {}, marked=A, reported=status(A, A))
     assert run(cluster(found))["nodes"]["n1"]["delivery"] == "checkpoint"
     assert run(cluster(found), deliveries={"n1": "native"})["nodes"]["n1"]["delivery"] == "native"
+
+
+@pytest.mark.parametrize(("has", "asked"), [("checkpoint", "dropin"), ("dropin", "checkpoint")])
+def test_a_node_keeps_its_delivery_until_a_migration(has: str, asked: str) -> None:
+    """Before it has a drop-in its kubelet does not read one, which is no drift."""
+    found = node("n1", marked=A, delivery=has, reported=status(A, A), version="v1.36.2")
+    [row] = run(cluster(found), deliveries={"n1": asked})["nodes"].values()
+    assert row["delivery"] == has
 
 
 def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:

@@ -160,7 +160,7 @@ def test_each_finding_names_its_places_and_its_remedy() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"unreachable": True, "msg": "no route"}, "it is unreachable"),
+        ({"unreachable": True, "msg": "no route"}, "no route"),
         ({"failed": True, "msg": "The kubelet must be run by systemd."}, "The kubelet must be run by systemd"),
         # As a task with `failed_when: false` registers it.
         ({"failed": False, "msg": "no such unit"}, "no such unit"),
