@@ -196,7 +196,7 @@ ROLLOUT = ("rollout",)
 @pytest.mark.parametrize(
     ("number", "stuck", "playbooks"),
     [
-        (signal.SIGTERM, False, ROLLOUT),
+        pytest.param(signal.SIGTERM, False, ROLLOUT, marks=pytest.mark.long),
         (signal.SIGTERM, False, ("dump", "livenodes.kubelet.rollout")),
         (signal.SIGINT, False, ROLLOUT),
         (signal.SIGINT, True, ROLLOUT),
