@@ -17,14 +17,16 @@ NAME = "livenodes.kubelet"
 INSIDE = Path("ansible_collections/livenodes/kubelet")
 
 # Variables for Ansible, Kubernetes, Python and pytest, and for the callback, which would replace the caller's report.
-# LIVENODES_LAB*, LAB, LAB_KUBERNETES, CI, CORE and TIER are ours.
+# LIVENODES_LAB*, LAB, LAB_KUBERNETES, CI, CORE and TIER are ours. Without its files of bytecode Python would compile
+# Ansible and all tests again in each process.
 PREFIXES = (
     *("ANSIBLE_", "AWX_", "CONTROLLER_", "GALAXY_", "K8S_AUTH_", "KUBE", "LIVENODES_KUBELET_", "MOLECULE_", "RUNNER_"),
     "TOWER_",
 )
 NAMES = (
-    *("JOB_ID", "MYPYPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONHASHSEED", "PYTHONHOME", "PYTHONOPTIMIZE"),
-    *("PYTHONPATH", "PYTHONSAFEPATH", "PYTHONSTARTUP", "PYTHONWARNINGS", "RUFF_CONFIG", "YAMLLINT_CONFIG_FILE"),
+    *("JOB_ID", "MYPYPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED"),
+    *("PYTHONHOME", "PYTHONOPTIMIZE", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "PYTHONSAFEPATH", "PYTHONSTARTUP"),
+    *("PYTHONWARNINGS", "RUFF_CONFIG", "YAMLLINT_CONFIG_FILE"),
 )
 
 

@@ -88,8 +88,9 @@ class Tools:
             if done.exists() and done.read_text(encoding="utf-8") == text:
                 return
             session.run(*maker, "--clear", str(self.place), external=True)
-            pip = [str(self.place / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            session.run(*pip, *wanted, external=True, silent=True)
+            # Python compiles what is imported. To compile all would take longer than to install it.
+            pip = [str(self.place / "bin/python"), "-m", "pip", "install", "--quiet", "--no-compile"]
+            session.run(*pip, "--disable-pip-version-check", *wanted, external=True, silent=True)
             done.write_text(text, encoding="utf-8")
 
     def run(

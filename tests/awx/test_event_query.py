@@ -112,7 +112,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Recorded]:
         for name in names:
             cluster.simulate(name)
         eventually(
-            lambda: all(cluster.node(name)["status"].get("config") == {} for name in names), 10, "all listen", every=0.1
+            lambda: all(cluster.node(name)["status"].get("config") == {} for name in names), 60, "all listen", every=0.1
         )
         variables = {
             "ansible_connection": "local",
@@ -129,7 +129,7 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> list[Event]:
     """Return results of every module, on a node with a login and one with a follower."""
     home = tmp_path_factory.mktemp("every")
     with Cluster("v1.36.2", scale=20) as cluster, SimNode(cluster, home, "n1", "v1.36.2") as node:
-        node.wait(node.healthy, 20, "healthz")
+        node.wait(node.healthy, 60, "healthz")
         cluster.simulate("f1", "v1.36.2", followed=True, flags={})
         for name in ("web-0", "web-1"):
             cluster.store.create(KINDS["pods"], "default", pod(name, "f1", owner=("ReplicaSet", "web")))

@@ -37,7 +37,7 @@ def cluster() -> t.Iterator[Cluster]:
     """Yield a cluster with the node n1."""
     with Cluster() as running:
         running.simulate("n1")
-        eventually(lambda: running.node("n1")["status"].get("config") == {}, 10, "n1 listens", every=0.1)
+        eventually(lambda: running.node("n1")["status"].get("config") == {}, 60, "n1 listens", every=0.1)
         yield running
 
 

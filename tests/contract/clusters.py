@@ -204,7 +204,7 @@ class OnSim:
         self.direct = Session({"host": cluster.url})
         for name in names:
             cluster.simulate(name, delay=10.0, graduation=SCALE * 3600.0)
-        eventually(self._listening, 10, "status.config of all", every=0.02)
+        eventually(self._listening, 60, "status.config of all", every=0.02)
 
     def _listening(self) -> bool:
         return all("config" in self.cluster.node(name)["status"] for name in self.names)
@@ -294,7 +294,7 @@ class OnSim:
         finally:
             kubelet.set_follows(True)
             eventually(
-                lambda: self.cluster.node(name)["status"].get("config") == {}, 10, f"{name} listens again", every=0.02
+                lambda: self.cluster.node(name)["status"].get("config") == {}, 60, f"{name} listens again", every=0.02
             )
 
     def register_again(self, name: str) -> None:

@@ -224,7 +224,7 @@ def simulated(home: Path, _few: bool) -> t.Iterator[Site]:
         cluster = stack.enter_context(Cluster("v1.36.2"))
         nodes = {name: stack.enter_context(SimNode(cluster, home, name, version)) for name, version in VERSIONS.items()}
         for node in nodes.values():
-            node.wait(node.healthy, 20, "healthz")
+            node.wait(node.healthy, 60, "healthz")
         machines = {name: Simulated(node) for name, node in nodes.items()}
         yield Site(OnNodes(cluster, nodes), machines, {"n1": "checkpoint", "n2": "dropin"}, ("n3", "n2", "n1"))
 

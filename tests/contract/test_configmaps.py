@@ -58,7 +58,7 @@ def test_edited_deleted_recreated(cluster: Contracted, session: Session) -> None
     cluster.call("DELETE", f"{CONFIGMAPS}/{place['name']}")
     with pytest.raises(NodesFailed, match=f"{place['name']} key kubelet does not exist"):
         verify.config_source(session, verified, False)
-    eventually(lambda: cluster.look("n1").error.startswith("failed to sync"), 40, "the sync error in the status")
+    eventually(lambda: cluster.look("n1").error.startswith("failed to sync"), 120, "the sync error in the status")
     third = cluster.look("n1")
     assert (third.configz["maxPods"], third.invocation, third.name_of("active")) == (
         43,

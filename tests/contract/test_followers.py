@@ -100,7 +100,7 @@ class Group:
             return self.differences({name: node_rows.row(node) for name, node in found.items()}, *without)
 
         # Guards make a configuration last-known-good at their next look.
-        eventually(lambda: not differ(), 30, f"equal rows: {differ()}")
+        eventually(lambda: not differ(), 90, f"equal rows: {differ()}")
         listed = {row["name"]: row for row in json.loads(self.report.read_text())["nodes"]}
         shown = {name: {**row, "steps": sorted(row["steps"].keys() - OF_LOGIN)} for name, row in listed.items()}
         assert not self.differences(shown, *without), shown

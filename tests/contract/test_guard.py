@@ -61,7 +61,7 @@ class Guarded:
 
     def wait_error(self, *words: str) -> dict[str, t.Any]:
         """Wait for a report with an error, which has these words; return it."""
-        self.wait(lambda: self.status().get("error"), 30, "a report of the guard")
+        self.wait(lambda: self.status().get("error"), 120, "a report of the guard")
         found = self.status()
         assert [word for word in words if word not in found["error"]] == []
         return found
@@ -151,7 +151,7 @@ def test_guard_reverts_what_ends_the_kubelet(
     assert found["assigned"] != found.get("active") == found.get("lastKnownGood")
     other = guarded.switch({"maxPods": 72})
     guarded.wait_live("another value", maxPods=72)
-    guarded.wait(lambda: "error" not in guarded.status(), 30, "a report without an error")
+    guarded.wait(lambda: "error" not in guarded.status(), 120, "a report without an error")
     assert guarded.status()["assigned"]["configMap"]["uid"] == other["uid"]
 
 
@@ -162,7 +162,7 @@ def test_guard_reverts_what_is_not_confirmed_also_after_a_power_cut(guarded: Gua
     source = guarded.switch({"maxPods": 71}, confirm_seconds=guarded.confirm_seconds)
     guarded.wait_live("the new configuration", maxPods=71)
     # Otherwise the reboot itself speaks against the configuration.
-    guarded.wait(lambda: '"was_healthy": true' in guarded.machine.read(PROGRESS), 20, "a look of the guard")
+    guarded.wait(lambda: '"was_healthy": true' in guarded.machine.read(PROGRESS), 60, "a look of the guard")
     guarded.machine.power_cut()
     guarded.wait(guarded.machine.healthy, 60, "healthz after the power cut")
     assert source["uid"] in guarded.machine.active()
@@ -185,7 +185,7 @@ def test_an_end_of_the_kubelet_without_a_reason_is_no_evidence(guarded: Guarded)
     machine.kill_kubelet()
     guarded.wait(lambda: machine.restarts() > 2, 60, "several ends without a runtime")
     away = "on trial; the container runtime is away: "
-    guarded.wait(lambda: guarded.status().get("reason", "").startswith(away), 30, "a report that names it")
+    guarded.wait(lambda: guarded.status().get("reason", "").startswith(away), 120, "a report that names it")
     machine.set_runtime(True)
     guarded.wait_live("the same configuration again", maxPods=71)
     starts = json.dumps([invocation, machine.invocation()])

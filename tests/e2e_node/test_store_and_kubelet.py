@@ -71,7 +71,7 @@ def test_store_and_kubelet_read_each_other(lab: Lab, following: Bench) -> None:
     # The other direction: a kubelet that starts with the files of the store.
     copy = f"rm -rf {NATIVE}/store && cp -a {STORE}/store {NATIVE}/"
     node.run(f"systemctl stop kubelet && {copy} && systemctl start kubelet")
-    eventually(lambda: look(lab, "n1").configz["maxPods"] == 63, 30, "the kubelet answers")
+    eventually(lambda: look(lab, "n1").configz["maxPods"] == 63, 60, "the kubelet answers")
     node.run("sleep 13")
     # On a busy machine a request of the kubelet may fail; its status reports that until the next attempt.
     wanted = {"assigned": {"configMap": known}, "active": {"configMap": known}}

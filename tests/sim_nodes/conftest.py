@@ -30,7 +30,7 @@ def nodes(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> t.Itera
     folder = tmp_path_factory.mktemp("nodes")
     with SimNode(cluster, folder, "n1", VERSIONS["n1"]) as n1, SimNode(cluster, folder, "n2", VERSIONS["n2"]) as n2:
         for node in (n1, n2):
-            node.wait(node.healthy, 20, "healthz")
+            node.wait(node.healthy, 60, "healthz")
         yield {"n1": n1, "n2": n2}
 
 

@@ -108,7 +108,7 @@ def copy() -> t.Iterator[Copy]:
         Path(home).chmod(0o755)
         made = Copy(Path(home))
         with made.start(sys.executable, "-c", "import ansible") as process:
-            output = process.communicate(timeout=60)[0]
+            output = process.communicate(timeout=120)[0]
         if process.returncode:
             pytest.skip(f"an ordinary user cannot run {sys.executable}: {output}")
         yield made
@@ -138,8 +138,8 @@ def test_interrupted_demo_leaves_nothing(copy: Copy) -> None:
             output.append(line)
             if "Inspect the node" in line:
                 os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(60) == 130, "".join(output)
-    end = time.monotonic() + 20
+        assert process.wait(120) == 130, "".join(output)
+    end = time.monotonic() + 60
     while copy.left() and time.monotonic() < end:
         time.sleep(0.2)
     assert copy.left() == []

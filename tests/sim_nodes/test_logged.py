@@ -30,7 +30,7 @@ class Trials:
 
     def switched(self, pods: int) -> dict[str, str]:
         done = self.calls.switch({"maxPods": pods}, trial_seconds=1)
-        self.node.wait(lambda: self.node.configz().get("maxPods") == pods, 20, "the new configuration")
+        self.node.wait(lambda: self.node.configz().get("maxPods") == pods, 60, "the new configuration")
         return t.cast("dict[str, str]", done["source"])
 
     def confirm(self, source: dict[str, str]) -> None:
@@ -48,12 +48,12 @@ class Trials:
 def trials(cluster: Cluster, tmp_path: Path, request: pytest.FixtureRequest) -> t.Iterator[Trials]:
     """Yield a node of its own, since a journal is never empty again."""
     with SimNode(cluster, tmp_path, f"logs-{request.param}", "v1.37.0") as node:
-        node.wait(node.healthy, 20, "healthz")
+        node.wait(node.healthy, 60, "healthz")
         yield Trials(cluster, node, request.param)
     cluster.remove(node.name)
 
 
 def test_the_guard_verifies_what_the_kubelet_logged(trials: Trials) -> None:
     trials.confirm(trials.switched(71))
-    trials.node.wait(trials.passed, 30, "last-known-good")
+    trials.node.wait(trials.passed, 120, "last-known-good")
     assert "verified by the kubelet's log: it logged the configuration on trial" in trials.node.journal(GUARD)

@@ -30,7 +30,7 @@ def of_user(home: Path, cluster: Cluster, host: dict[str, t.Any]) -> Ansible:
 def test_a_rollout_without_the_proxy(tmp_path: Path) -> None:
     """The token is in no output, and in no file of the node or of the controller."""
     with Cluster("v1.36.2") as cluster, SimNode(cluster, tmp_path / "nodes", "n1", "v1.36.2") as node:
-        node.wait(node.healthy, 20, "healthz")
+        node.wait(node.healthy, 60, "healthz")
         for name in ("rollout", "reset"):
             cluster.grant(manifest(name))
         cluster.grant(manifest("option-read-node"))
@@ -54,12 +54,19 @@ def test_a_rollout_without_the_proxy(tmp_path: Path) -> None:
         assert not [token for token in cluster.api.tokens.sent if any(token in text for text in texts)]
 
 
-@pytest.mark.parametrize("way", ["port", pytest.param("host", marks=pytest.mark.long)])
-def test_the_default_on_the_way_of_a_change(tmp_path: Path, way: str) -> None:
+@pytest.mark.parametrize(
+    ("way", "names"),
+    [
+        ("port", ("rollout", "rollback")),
+        pytest.param("port", ("plan", "drift"), marks=pytest.mark.long),
+        pytest.param("host", ("plan", "rollout", "drift", "rollback"), marks=pytest.mark.long),
+    ],
+    ids=["port", "port-reading", "host"],
+)
+def test_the_default_on_the_way_of_a_change(tmp_path: Path, way: str, names: tuple[str, ...]) -> None:
     """At the port if its certificate can be verified, else on the host. Each run asks once for each permission."""
-    names = ("plan", "rollout", "drift", "rollback")
     with Cluster("v1.36.2") as cluster, SimNode(cluster, tmp_path / "nodes", "n1", "v1.36.2") as node:
-        node.wait(node.healthy, 20, "healthz")
+        node.wait(node.healthy, 60, "healthz")
         for name in (*names, *(("option-read-node",) if way == "host" else ())):
             cluster.grant(manifest(name))
         ansible = of_user(tmp_path, cluster, {**node.variables(), "kubelet_config": {"maxPods": 80}})

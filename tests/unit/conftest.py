@@ -48,9 +48,11 @@ def run_main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 def no_garbage() -> t.Iterator[None]:
     """Collect the garbage of earlier tests before text that is nested too deeply for Python.
 
-    A collection at the depth limit would fail the finalizers of that garbage, and pytest the test.
+    A collection at the depth limit would fail the finalizers of that garbage, and pytest the test. The next test looks
+    only at what is made after this one began: to look at all objects takes 0.2 s.
     """
     gc.collect()
+    gc.freeze()
     gc.disable()
     yield
     gc.enable()

@@ -139,9 +139,9 @@ def unit_long(_long: bool) -> list[str]:
 
 @tests("beside", newest, "long")
 def fuzz(_long: bool) -> list[str]:
-    """100,000 inputs for every parser of what others write."""
-    # There are two files, with a test for each parser.
-    return ["tests/unit/fuzz", "tests/unit/legacy/test_fuzz.py", "-m", "long", *ON_ALL_CORES, "--dist", "load"]
+    """100,000 inputs for every parser of what others write, and what else the gate `unit` leaves to the long tier."""
+    # Two files have a test for each parser.
+    return ["tests/unit", "--ignore=tests/unit/roles", "-m", "long", *ON_ALL_CORES, "--dist", "load"]
 
 
 # What knows no Ansible runs with one Python and one ansible-core only, and so does what plays whole rollouts.
@@ -157,6 +157,7 @@ OTHER_VERSIONS = [
     *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group window"),
     # A rollout on a terminal and an interrupt show the callback. The gate `unit` has its other runs.
     *("--deselect", f"{CALLBACK}_an_interrupted_run_leaves_its_report"),
+    *("--deselect", f"{CALLBACK}_check_mode_is_reported_and_a_pause_is_not_a_failure"),
     *("--deselect", f"{CALLBACK}_what_is_no_rollout_leaves_no_line_and_no_report"),
     *(word for name in PLAYED for word in ("--deselect", f"tests/unit/roles/test_{name}")),
     *FEW_EXAMPLES,
@@ -181,7 +182,9 @@ def unit_other_python(long: bool) -> list[str]:
     """Unit and property tests with the newest ansible-core for the Python that most gates do not have: 2.21 on 3.12 or
     later; long: 2.19 on 3.11, also those of code that knows neither Ansible nor the package kubernetes.
     """
-    return [*OTHER_VERSIONS, *(MORE_PURE if long else without(PURE)), *NOT_LONG]
+    # The long tier plays all roles with 2.21.
+    played = files("unit/roles", "by_hand kubeadm_of_one_group")
+    return [*OTHER_VERSIONS, *(MORE_PURE if long else without([*PURE, *played])), *NOT_LONG]
 
 
 @gate("slow", "short", "long")

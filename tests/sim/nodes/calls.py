@@ -35,7 +35,7 @@ class Calls(NodeCalls):
         self.node.systemctl("restart", KUBELET)
 
     def wait_healthy(self) -> None:
-        self.node.wait(self.node.healthy, 20, "healthz with its own file")
+        self.node.wait(self.node.healthy, 60, "healthz with its own file")
 
     def switch(self, fields: dict[str, t.Any], check: bool = False, **options: t.Any) -> dict[str, t.Any]:
         """As there. Raises AssertionError if it was refused."""

@@ -71,7 +71,7 @@ class DropinNode:
     def live(self) -> dict[str, t.Any]:
         """Restart the kubelet; return what it runs then."""
         self.restart()
-        self.bench.wait(self.bench.healthy, 30, "healthz", every=0.1)
+        self.bench.wait(self.bench.healthy, 120, "healthz", every=0.1)
         found: dict[str, t.Any] = {}
 
         def answers() -> bool:
@@ -79,7 +79,7 @@ class DropinNode:
                 found.update(self.bench.configz())
             return bool(found)
 
-        self.bench.wait(answers, 30, "configz", every=0.1)
+        self.bench.wait(answers, 120, "configz", every=0.1)
         return found
 
     def last_words(self) -> str:

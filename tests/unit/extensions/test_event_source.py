@@ -191,7 +191,7 @@ def test_a_watch_over_http_sees_each_change_once() -> None:
     """The real session and a real watch; a break of the connection and an API server that restarts cost no event."""
     with Cluster() as cluster:
         cluster.simulate("n1")
-        eventually(lambda: cluster.node("n1")["status"].get("config") == {}, 10, "n1 listens", every=0.02)
+        eventually(lambda: cluster.node("n1")["status"].get("config") == {}, 60, "n1 listens", every=0.02)
         session = Session({"host": cluster.url})
         seen: list[dict[str, t.Any]] = []
         source = SOURCE["Source"](session, options(), seen.append)

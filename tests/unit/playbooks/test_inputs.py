@@ -48,7 +48,7 @@ def message(output: str) -> str:
     ("playbook", "named"),
     [
         ("rollout", {"drain", "state_files", "serial", "max_unavailable", "wait_timout"}),
-        ("prune", {"wait_timout"}),
+        pytest.param("prune", {"wait_timout"}, marks=pytest.mark.long),
     ],
 )
 @pytest.mark.fault(case=50)
@@ -130,7 +130,7 @@ def test_the_main_variable_of_import_playbook_alone_is_refused(ansible: Ansible,
     assert NO_KUBECONFIG not in run.output
 
 
-@pytest.mark.parametrize("place", ["group", "nowhere"])
+@pytest.mark.parametrize("place", [pytest.param("group", marks=pytest.mark.long), "nowhere"])
 def test_the_main_variable_of_hosts_is_used(ansible: Ansible, place: str) -> None:
     if place == "group":
         ansible.variables(all={"kubelet_config": {"maxPods": 30}})
@@ -168,7 +168,7 @@ def test_hosts_that_are_refused(ansible: Ansible, text: str, variables: dict[str
     [
         # A budget of 50 nodes, and maxPods removed.
         ("kubelet_config_max_unavailable=50 percent", True),
-        ("kubelet_config_max_unavailable='50 %' kubelet_config_hosts=n1", False),
+        pytest.param("kubelet_config_max_unavailable='50 %' kubelet_config_hosts=n1", False, marks=pytest.mark.long),
     ],
 )
 def test_a_value_that_ansible_cuts_at_a_space_is_refused(ansible: Ansible, given: str, refused: bool) -> None:
@@ -183,8 +183,8 @@ def test_a_value_that_ansible_cuts_at_a_space_is_refused(ansible: Ansible, given
     [
         (str(ROOT / "playbooks/rollout.yml"), ["--tags", "x"], True),
         (str(PROJECT / "rollout.yml"), ["--skip-tags", "untagged"], True),
-        ("rollout", ["--tags", "x"], True),
-        ("rollout", ["--start-at-task", "Kubeadm"], True),
+        pytest.param("rollout", ["--tags", "x"], True, marks=pytest.mark.long),
+        pytest.param("rollout", ["--start-at-task", "Kubeadm"], True, marks=pytest.mark.long),
         ("rollout", ["--tags", "untagged"], False),
     ],
 )
@@ -205,7 +205,7 @@ def test_tags_of_a_playbook_that_imports_one_are_its_own(ansible: Ansible, tmp_p
     assert run.code == 0 and '"mine"' in run.output, run.output
 
 
-@pytest.mark.parametrize("arguments", [(), ("--limit", "all")])
+@pytest.mark.parametrize("arguments", [(), pytest.param(("--limit", "all"), marks=pytest.mark.long)])
 def test_a_reset_takes_only_hosts_that_are_named(ansible: Ansible, arguments: tuple[str, ...]) -> None:
     """Without them, it would remove the configurations of the whole cluster."""
     run = ansible.playbook(str(ROOT / "playbooks/reset.yml"), *arguments)

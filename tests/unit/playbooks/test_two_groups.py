@@ -34,7 +34,7 @@ TWO: dict[str, tuple[t.Any, t.Any]] = {
     "dict": ({"host": "https://a"}, {"host": "https://b"}),
     "raw": (1, 2),
 }
-FEW = {"rollout", "prune", "upgrade_check", "kubelet_config_plan"}
+FEW = ("rollout", "prune", "kubelet_config_plan")
 """What stands for the others in the short tier: each playbook and each variable costs two seconds."""
 MORE_READ = {"migrate": ("kubelet_config_migrate_changes",)}
 MORE = {"migrate": {"kubelet_config_delivery": "native"}}
@@ -54,9 +54,9 @@ def two(name: str) -> tuple[t.Any, t.Any]:
     return (choices[0], choices[1]) if choices else TWO[KNOWN[name]["type"]]
 
 
-def few(names: t.Iterable[str]) -> list[t.Any]:
-    """Return names for a test, those beyond FEW for the long tier."""
-    return [pytest.param(name, marks=() if name in FEW else pytest.mark.long) for name in sorted(names)]
+def few(names: t.Iterable[str], short: t.Collection[str] = FEW) -> list[t.Any]:
+    """Return names for a test, those beyond `short` for the long tier."""
+    return [pytest.param(name, marks=() if name in short else pytest.mark.long) for name in sorted(names)]
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_groups_that_differ_in_variables_of_the_run_are_refused(ansible: Ansible
     assert "group a (n1, n2): host https://a" in run.output and "group b (n3, n4): host https://b" in run.output
 
 
-@pytest.mark.parametrize("playbook", few(PLAYBOOKS))
+@pytest.mark.parametrize("playbook", few(PLAYBOOKS, ["rollout"]))
 def test_groups_that_differ_in_variables_of_hosts_are_accepted(ansible: Ansible, playbook: str) -> None:
     names = {name for name in read(playbook) if not specs.is_of_the_run(name)} - {"kubelet_config_node_name"}
     differ(ansible, names)
@@ -170,7 +170,7 @@ def test_a_host_localhost_with_the_connection_local_is_accepted(ansible: Ansible
     assert "the inventory has the host" not in run.output and NO_KUBECONFIG in run.output, run.output
 
 
-@pytest.mark.parametrize("playbook", ["drift", "prune"])
+@pytest.mark.parametrize("playbook", [pytest.param("drift", marks=pytest.mark.long), "prune"])
 def test_groups_that_are_rolled_out_apart_may_differ_in_what_a_playbook_does_not_read(
     ansible: Ansible, playbook: str
 ) -> None:
@@ -186,7 +186,7 @@ def test_prune_has_the_credentials_of_its_group(ansible: Ansible) -> None:
     assert run.code != 0 and "no kubeconfig at /of-group-a" in run.output, run.output
 
 
-@pytest.mark.parametrize("playbook", few(PLAYBOOKS))
+@pytest.mark.parametrize("playbook", few(PLAYBOOKS, ["rollout", "upgrade_check"]))
 def test_each_playbook_names_its_cluster_before_it_connects(ansible: Ansible, playbook: str) -> None:
     """Except for the one that sends no request."""
     ansible.variables(a={"kubelet_config_auth": {"host": "https://u:hunter2@h", "client_cert": "/nowhere"}})

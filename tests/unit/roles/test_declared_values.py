@@ -64,7 +64,9 @@ def test_a_rollout_reserves_by_size(sized: Ansible, machines: PlayedCluster) -> 
     assert "(memory 64Gi -> 128Gi)" in drift.output, drift.output
 
 
-@pytest.mark.parametrize(("strategy", "declared"), [("linear", DECLARED), ("free", TEXT)])
+@pytest.mark.parametrize(
+    ("strategy", "declared"), [("linear", TEXT), pytest.param("free", DECLARED, marks=pytest.mark.long)]
+)
 def test_roles_in_a_play_of_the_user(sized: Ansible, strategy: str, declared: t.Any) -> None:
     """The role dump sets the capacity."""
     sized.variables(all={"kubelet_config": declared})

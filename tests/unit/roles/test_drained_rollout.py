@@ -126,6 +126,7 @@ def test_a_node_whose_host_cannot_be_reached_is_not_drained(tmp_path: Path, nati
         assert (again.code, fleet.runs()["n2"], fleet.cordoned()) == (0, 80, set()), again.output
 
 
+@pytest.mark.long
 @pytest.mark.fault(case=53)
 def test_a_node_without_python_is_not_drained(tmp_path: Path) -> None:
     """Nor one whose user may not become root: no call succeeds on its host, so nothing could be changed."""

@@ -307,7 +307,12 @@ def test_an_ending_in_a_stage(stand: Stand, name: str, stage: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "stage"), [("one-fails", "locked"), ("all-fail", "locked"), ("lease-lost", "assigned")]
+    ("name", "stage"),
+    [
+        pytest.param("one-fails", "locked", marks=pytest.mark.long),
+        ("all-fail", "locked"),
+        ("lease-lost", "assigned"),
+    ],
 )
 def test_an_ending_without_steps_on_hosts(stand: Stand, name: str, stage: str) -> None:
     """The tasks of such a rollout run on one host; the verdict is on each host."""

@@ -87,7 +87,7 @@ def keys(fleet: Fleet, text: str) -> None:
         notes[at] = json.dumps({"configMap": {**objects.place(fleet.BEFORE), "kubeletConfigKey": key, text: text}})
 
 
-@pytest.mark.parametrize("playbook", ["plan", "drift", "rollout", "rollback"])
+@pytest.mark.parametrize("playbook", [pytest.param("plan", marks=pytest.mark.long), "drift", "rollout", "rollback"])
 @pytest.mark.parametrize(
     "forge",
     [

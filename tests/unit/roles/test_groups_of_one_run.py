@@ -72,7 +72,7 @@ def test_one_run_for_each_cluster(fleet: PlayedCluster, ansible: Ansible) -> Non
         assert (fleet.assigned, other.assigned) == ({"n1"}, {"n2"})
 
 
-@pytest.mark.parametrize("strategy", ["free", "host_pinned"])
+@pytest.mark.parametrize("strategy", ["free", pytest.param("host_pinned", marks=pytest.mark.long)])
 def test_playbooks_set_their_strategy(ansible: Ansible, fleet: PlayedCluster, strategy: str) -> None:
     """Otherwise each host would begin a rollout of its own, and wait for the Lease of the first one."""
     run = ansible.playbook("rollout", *change({"maxPods": 80}), ANSIBLE_STRATEGY=strategy)
@@ -116,9 +116,11 @@ def test_a_rollout_that_limit_excludes_runs_no_batch(ansible: Ansible, fleet: Pl
 @pytest.mark.parametrize(
     "names",
     [
-        ("rollout", "rollout"),
-        *(pytest.param(pair, marks=pytest.mark.long) for pair in (("rollout", "reset"), ("stage", "rollout"))),
         ("rollout", "migrate"),
+        *(
+            pytest.param(pair, marks=pytest.mark.long)
+            for pair in (("rollout", "rollout"), ("rollout", "reset"), ("stage", "rollout"))
+        ),
     ],
     ids="-".join,
 )

@@ -40,7 +40,12 @@ def hold(ansible: Ansible, fleet: PlayedCluster, node: str, control_plane: bool 
 
 @pytest.mark.parametrize(
     ("playbook", "more"),
-    [("rollout", {}), ("reset", {}), ("migrate", {"kubelet_config_delivery": "checkpoint"}), ("prune", {})],
+    [
+        ("rollout", {}),
+        pytest.param("reset", {}, marks=pytest.mark.long),
+        pytest.param("migrate", {"kubelet_config_delivery": "checkpoint"}, marks=pytest.mark.long),
+        ("prune", {}),
+    ],
 )
 @pytest.mark.fault(case=58)
 def test_a_run_in_another_namespace_waits_for_a_rollout(
@@ -53,7 +58,7 @@ def test_a_run_in_another_namespace_waits_for_a_rollout(
     assert not fleet.assigned and len(fleet.claims.items) == 1
 
 
-@pytest.mark.parametrize(("host", "refused"), [("m1", True), ("n1", False)])
+@pytest.mark.parametrize(("host", "refused"), [("m1", True), pytest.param("n1", False, marks=pytest.mark.long)])
 def test_control_plane_nodes_change_in_one_rollout_at_a_time(
     ansible: Ansible, fleet: PlayedCluster, host: str, refused: bool
 ) -> None:

@@ -40,7 +40,7 @@ VARIABLES = {"kubelet_config": {"maxPods": 80}}
 # Without them a prune succeeds and warns; a check of profiles passes by the exceptions and names what it did not see.
 LEFT = {("prune", "delete leases kube-system"), ("comply", "get nodes/proxy")}
 # One of every kind in the short tier.
-SHORT = {*LEFT, ("plan", "list pods"), ("rollout", "patch nodes"), ("prune", "delete configmaps kube-system")}
+SHORT = {*LEFT, ("plan", "list pods"), ("prune", "delete configmaps kube-system")}
 # Nodes that change their delivery, and nodes with delivery checkpoint, play two of these below; follow: test_follow.py.
 NATIVE = [name for name in PLAYBOOKS if name not in ("migrate", "seed", "follow")]
 # What kubelets from 1.33 on accept; those of this cluster are earlier ones, and are read through the proxy.
@@ -144,7 +144,7 @@ def test_without_one_permission(tmp_path: Path, playbook: str, taken: Permission
 
 @pytest.mark.fault(case=30)
 def test_no_node_is_changed_and_a_rerun_completes(tmp_path: Path) -> None:
-    """A rollout of a user who may not write Nodes, until the permission is granted."""
+    """A rollout of a user who may not write Nodes, until the permission is granted. The error names it."""
     found = given_for("rollout")
     (patch,) = (one for one in permissions(found) if str(one) == "patch nodes")
     with PlayedCluster(*NODES) as fleet:
@@ -152,7 +152,7 @@ def test_no_node_is_changed_and_a_rerun_completes(tmp_path: Path) -> None:
         fleet.grant(without(found, patch))
         before = {name: copy.deepcopy(fleet.nodes[name]["spec"]) for name in NODES}
         run = played(ansible, "rollout")
-        assert run.code != 0, run.output
+        assert run.code != 0 and 'cannot patch resource "nodes"' in run.output.replace('\\"', '"'), run.output
         assert ({name: fleet.nodes[name]["spec"] for name in NODES}, fleet.claims.items) == (before, {}), run.output
         assert {*fleet.runs().values()} == {90}
         fleet.grant(found)

@@ -95,7 +95,12 @@ def play(ansible: Ansible, playbook: str, **more: t.Any) -> Run:
 
 @pytest.mark.parametrize(
     ("playbook", "given", "words"),
-    [("reset", {}, "nothing to reset"), ("migrate", {"kubelet_config_delivery": "checkpoint"}, "nothing to migrate")],
+    [
+        ("reset", {}, "nothing to reset"),
+        pytest.param(
+            "migrate", {"kubelet_config_delivery": "checkpoint"}, "nothing to migrate", marks=pytest.mark.long
+        ),
+    ],
 )
 def test_a_run_that_changes_nothing_shows_that(
     tmp_path: Path, fresh: Fleet, playbook: str, given: dict[str, t.Any], words: str
@@ -181,6 +186,7 @@ def test_a_kubelet_that_cannot_be_read(tmp_path: Path, fleet: Fleet, gone: str) 
         assert "its live configuration is not known" in back.output, back.output
 
 
+@pytest.mark.long
 def test_a_rollout_in_several_runs_is_one(tmp_path: Path, fleet: Fleet) -> None:
     ansible = playbooks(tmp_path, fleet)
     assert play(ansible, "rollout", kubelet_config_pause=True).code != 0

@@ -43,12 +43,9 @@ def dead(fleet: PlayedCluster, name: str) -> None:
 
 @pytest.mark.fault(case=15)
 def test_a_dead_node_and_a_deleted_one_do_not_hold_up_the_others(ansible: Ansible, fleet: PlayedCluster) -> None:
-    """Each is named at the end. What reads also goes on, and plan skips them too."""
+    """Each is named at the end."""
     dead(fleet, "n2")
     del fleet.nodes["n4"], fleet.live["n4"]
-    for playbook in ("plan", "drift", "dump", "stage"):
-        run = ansible.playbook(playbook, "-e", "kubelet_config_drift=report", *TWO)
-        assert run.code == 0 and "n2: not Ready" in run.output and "no such Node" in run.output, run.output
     run = ansible.playbook("rollout", *TWO)
     assert (run.code, fleet.runs()) == (0, {"n1": 80, "n3": 80}), run.output
     end = run.output.partition("Name the nodes that were skipped")[2]
@@ -60,7 +57,18 @@ def test_a_dead_node_and_a_deleted_one_do_not_hold_up_the_others(ansible: Ansibl
     assert fleet.claims.items == {}
 
 
-@pytest.mark.parametrize("playbook", ["plan", "rollout"])
+@pytest.mark.parametrize(
+    "playbook", ["plan", "dump", *(pytest.param(name, marks=pytest.mark.long) for name in ("drift", "stage"))]
+)
+@pytest.mark.fault(case=15)
+def test_what_reads_skips_them_too(ansible: Ansible, fleet: PlayedCluster, playbook: str) -> None:
+    dead(fleet, "n2")
+    del fleet.nodes["n4"], fleet.live["n4"]
+    run = ansible.playbook(playbook, "-e", "kubelet_config_drift=report", *TWO)
+    assert run.code == 0 and "n2: not Ready" in run.output and "no such Node" in run.output, run.output
+
+
+@pytest.mark.parametrize("playbook", [pytest.param("plan", marks=pytest.mark.long), "rollout"])
 def test_limit_leaves_out_machines_that_are_no_nodes(ansible: Ansible, fleet: PlayedCluster, playbook: str) -> None:
     """An inventory has other machines, too, and kubelet_config_hosts is all of them by default."""
     ansible.groups(databases={"hosts": {"db1": {}, "db2": {}}})
@@ -73,7 +81,7 @@ def test_limit_leaves_out_machines_that_are_no_nodes(ansible: Ansible, fleet: Pl
     ("playbook", "given", "why"),
     [
         ("plan", "kubelet_config_max_skipped=0", "at most 0 may be skipped"),
-        ("rollout", "kubelet_config_max_skipped=0", "at most 0 may be skipped"),
+        pytest.param("rollout", "kubelet_config_max_skipped=0", "at most 0 may be skipped", marks=pytest.mark.long),
         ("plan", "kubelet_config_serial=3", "the largest batch has 3 nodes, but at most 2"),
         ("rollback", "kubelet_config_rollout_id=other", "last changed by the rollout other"),
     ],
@@ -116,7 +124,7 @@ def test_the_rollout_goes_on_after_a_node_that_failed(tmp_path: Path) -> None:
         assert (changed, fleet.claims.items) == (["n2", "n3", "n4"], {})
 
 
-@pytest.mark.parametrize("playbook", ["rollout", "reset"])
+@pytest.mark.parametrize("playbook", ["rollout", pytest.param("reset", marks=pytest.mark.long)])
 def test_the_cordon_of_a_killed_run_is_named_and_undone(ansible: Ansible, fleet: PlayedCluster, playbook: str) -> None:
     """Whether the run drains or not; it is no obstacle for the budget. A cordon of an operator stays."""
     mark = {"holder": "ops@bastion", "time": "2026-01-01T00:00:00Z"}
@@ -141,7 +149,7 @@ def test_a_name_of_digits(tmp_path: Path) -> None:
             assert (run.code, fleet.assigned) == (0, expected), run.output
 
 
-@pytest.mark.parametrize("playbook", ["rollout", "reset"])
+@pytest.mark.parametrize("playbook", ["rollout", pytest.param("reset", marks=pytest.mark.long)])
 def test_hosts_whose_names_are_patterns(tmp_path: Path, playbook: str) -> None:
     """A space, a colon or a comma in a name ends a pattern of Ansible, and a list may have the address of a host."""
     given = {"n1": "worker 1", "n2": "dc1:n4", "n3": "fd00::3", "n4": "fd00::4"}

@@ -22,7 +22,6 @@ from tests.support.plays.ansible import Ansible
 
 SHORT = {
     ("rollout", "killed", "run again"),
-    ("rollout", "failed", "rolled back"),
     ("rollback", "paused", "run again"),
     ("reset", "window", "rolled back"),
     ("migrate", "killed", "reset"),

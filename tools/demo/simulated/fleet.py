@@ -61,7 +61,7 @@ class Fleet(Steps):
             self.nodes[name] = stack.enter_context(node)
         hosts: dict[str, object] = {"n1": {}}
         for name, node in self.nodes.items():
-            node.wait(node.healthy, 30, "healthz")
+            node.wait(node.healthy, 60, "healthz")
             hosts[name] = node.variables()
         text = json.dumps({"all": {"children": {GROUP: {"hosts": hosts}}}})
         (self.inventory / "hosts.yml").write_text(text, encoding="utf-8")
@@ -107,7 +107,7 @@ class Fleet(Steps):
             "RUNS": active(self.status(name), OWN_FILE),
         }
 
-    def until(self, what: str, ready: t.Callable[[], t.Any], seconds: float = 30) -> float:
+    def until(self, what: str, ready: t.Callable[[], t.Any], seconds: float = 120) -> float:
         """Wait; return how long. Raises DemoError."""
         try:
             return self.nodes["n2"].wait(ready, seconds, what)

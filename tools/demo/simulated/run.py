@@ -99,7 +99,7 @@ def follow(fleet: Fleet) -> None:
 
     reference = {"namespace": NAMESPACE, "name": "by-hand", "kubeletConfigKey": "kubelet"}
     fleet.annotate("n3", "source", {"configMap": reference, "delivery": "dropin"})
-    seconds = fleet.until("the answer of the follower", lambda: answer().trial or answer().refused, 60)
+    seconds = fleet.until("the answer of the follower", lambda: answer().trial or answer().refused)
     fleet.expect("what the follower refuses", answer().refused, "")
     show(f"{seconds:.0f} s later the kubelet runs it, on trial. Unless it is confirmed, the guard reverts it.")
     fleet.until("the report of the guard", lambda: active(fleet.status("n3"), OWN_FILE) == "by-hand")

@@ -119,5 +119,5 @@ def test_the_workers_of_a_run_share_the_key() -> None:
     answer = context.Queue()
     worker = context.Process(target=_opens, args=(sealed.seal({"configmap": CONFIG}), answer))
     worker.start()
-    assert answer.get(timeout=20) is True
+    assert answer.get(timeout=60) is True
     worker.join()

@@ -41,6 +41,7 @@ def ansible(tmp_path: Path, cluster: Cluster) -> Ansible:
         "ansible_python_interpreter": sys.executable,
         "kubelet_config_wait_timeout": 15,
         "kubelet_config_soak_seconds": 0,
+        "kubelet_config_serial": "100%",
         "kubelet_config": {"maxPods": 80},
     }
     hosts: dict[str, t.Any] = {name: {} for name in VERSIONS}

@@ -234,7 +234,7 @@ def test_outcomes_in_the_order_of_the_items() -> None:
 
 @pytest.mark.parametrize(("concurrency", "expected"), [(1, 1), (3, 3), (100, 6), (0, 1), (-1, 1)])
 def test_no_more_at_once_than_asked_and_no_less(concurrency: int, expected: int) -> None:
-    together = threading.Barrier(expected, timeout=10)
+    together = threading.Barrier(expected, timeout=60)
     lock = threading.Lock()
     running, most = 0, 0
 
@@ -254,7 +254,7 @@ def test_no_more_at_once_than_asked_and_no_less(concurrency: int, expected: int)
 @pytest.mark.parametrize(("items", "workers"), [(1, 1), (4, 1), (5, 2), (10, 3), (100, 8)])
 def test_fewer_workers_for_what_is_short(items: int, workers: int) -> None:
     """No worker has fewer items than justify its connection, if there are enough items."""
-    together = threading.Barrier(workers, timeout=10)
+    together = threading.Barrier(workers, timeout=60)
     used: set[int] = set()
 
     def work(item: int) -> None:

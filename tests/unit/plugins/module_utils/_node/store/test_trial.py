@@ -96,7 +96,7 @@ def test_damage_is_reported(data: bytes) -> None:
 def test_time_passes_within_a_boot_only() -> None:
     """The wall clock may jump and a reboot resets the other clock, so the boot's id belongs to each moment."""
     first, second = Moment.now(), Moment.now()
-    assert first.boot_id == second.boot_id and 0 <= second.monotonic - first.monotonic < 5
+    assert first.boot_id == second.boot_id and 0 <= second.monotonic - first.monotonic < 60
 
 
 @pytest.mark.fault(case=74)

@@ -298,7 +298,7 @@ class Proxy(threading.Thread):
         back = threading.Thread(target=self._copy, args=(upstream, client), daemon=True)
         back.start()
         self._copy(client, upstream)
-        back.join(5)
+        back.join(60)
         for each in (client, upstream, self.listener):
             each.close()
 
@@ -319,7 +319,7 @@ def test_a_proxy(server: Server, tmp_path: Path) -> None:
     assert api.call("GET", "/x")["token"] == "Bearer abc"
     assert proxy.request.startswith(f"CONNECT 127.0.0.1:{server.port} ".encode())
     assert f"Proxy-Authorization: Basic {data('u:p')}".encode() in proxy.request
-    proxy.join(10)
+    proxy.join(60)
     with pytest.raises(ApiError, match=r"socks5://127\.0\.0\.1:1 is not supported"):
         connect(server, tmp_path, {"token": "abc"}, **{"proxy-url": "socks5://127.0.0.1:1"}).call("GET", "/x")
 
@@ -374,7 +374,7 @@ def test_a_kubelet_whose_environment_names_a_proxy(server: Server, tmp_path: Pat
     proxy.start()
     own = {"proxy-url": f"http://127.0.0.1:{proxy.port}"}
     assert connect(server, tmp_path, {"token": "abc"}, environ, **own).call("GET", "/x")["token"] == "Bearer abc"
-    proxy.join(10)
+    proxy.join(60)
 
 
 def test_no_key_is_left_on_the_disk(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,8 +78,8 @@ def test_nobody_there() -> None:
 
 
 @contextlib.contextmanager
-def slow_server(part: bytes) -> t.Iterator[int]:
-    """Accept one connection and send `part` every tenth of a second until the client leaves."""
+def slow_server(part: bytes, sent: list[bytes]) -> t.Iterator[int]:
+    """Accept one connection and send `part` every tenth of a second until the client leaves, 100 times at most."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -87,6 +87,7 @@ def slow_server(part: bytes) -> t.Iterator[int]:
             with connection, contextlib.suppress(OSError):
                 for _count in range(100):
                     connection.sendall(part)
+                    sent.append(part)
                     time.sleep(0.1)
 
         thread = threading.Thread(target=serve)
@@ -98,10 +99,10 @@ def slow_server(part: bytes) -> t.Iterator[int]:
 @pytest.mark.fault(case=47)
 def test_one_deadline_for_all_of_an_answer() -> None:
     """A server that sends a byte now and then must not hold the guard."""
-    begun = time.monotonic()
-    with slow_server(b"H") as port:
+    sent: list[bytes] = []
+    with slow_server(b"H", sent) as port:
         assert health.healthz(port, seconds=0.5).endswith("it did not answer within 0.5 s")
-        assert time.monotonic() - begun < 2
+    assert len(sent) < 100
 
 
 LISTENER = """
@@ -135,7 +136,7 @@ def process(*words: str) -> t.Iterator[tuple[int, int]]:
             yield found.pid, int(found.stdout.readline())
             found.stdin.close()
             if words[0] == PARENT:
-                found.wait(timeout=10)
+                found.wait(timeout=60)
         finally:
             found.kill()
 
@@ -179,7 +180,7 @@ def test_the_kubelet_among_the_processes_that_a_service_started(name: str, binar
         assert agent.stdout
         child = int(agent.stdout.readline())
         try:
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 60
             while health.kubelet_of(agent.pid) != child and time.monotonic() < deadline:
                 time.sleep(0.02)
             assert health.kubelet_of(agent.pid) == child == health.kubelet_of(child)
