@@ -161,8 +161,8 @@ class WithoutTrial:
             # What stays needs its state files.
             return ""
         self.host.attempt(lambda: statefiles.restore(state_files))
-        # Its copies are those of what is left now.
-        self.host.attempt(self.copies.remove)
+        # Its copies are those of what is left now. The start that follows may need a spare one.
+        self.host.attempt(partial(self.copies.remove, spares=False))
         self._forget(source)
         return reason
 

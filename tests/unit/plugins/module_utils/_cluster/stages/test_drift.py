@@ -236,8 +236,7 @@ def test_the_delivery_that_is_asked_for() -> None:
 def test_a_node_keeps_its_delivery_until_a_migration(has: str, asked: str) -> None:
     """Before it has a drop-in its kubelet does not read one, which is no drift."""
     found = node("n1", marked=A, delivery=has, reported=status(A, A), version="v1.36.2")
-    [row] = run(cluster(found), deliveries={"n1": asked})["nodes"].values()
-    assert row["delivery"] == has
+    assert run(cluster(found), deliveries={"n1": asked})["nodes"]["n1"]["delivery"] == has
 
 
 def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:

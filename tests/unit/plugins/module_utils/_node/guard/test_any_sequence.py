@@ -21,6 +21,13 @@ SWITCHED: Steps = [
     ("assign", {"behavior": "good", "policy": "static", "cut": None, "power": False}),
     ("assign", {"behavior": "good", "policy": "none", "cut": 41, "power": False}),
 ]
+ENDS_ON_A_FULL_DISK: Steps = [
+    ("assign", {"behavior": "dies", "policy": "static", "cut": None, "power": False}),
+    ("confirm", {"cut": None}),
+    ("disturb", {"what": "power cut"}),
+    ("roll_out", {"behavior": "bad", "policy": "none", "cut": None}),
+    ("fault", {"fault": errno.ENOSPC}),
+]
 # Random sequences that failed, without the steps that do not matter.
 PINNED: dict[str, Steps] = {
     "a switch within a trial of another policy is interrupted, and the kubelet is stopped": [
@@ -185,12 +192,10 @@ PINNED: dict[str, Steps] = {
         ("assign", {"behavior": "good", "policy": "none", "cut": 40, "power": False}),
         ("undo", {"reset": True, "cut": None, "connected": False}),
     ],
-    "what a revert led to ends, its state files are restored, and then it ends on a full disk": [
-        ("assign", {"behavior": "dies", "policy": "static", "cut": None, "power": False}),
-        ("confirm", {"cut": None}),
-        ("disturb", {"what": "power cut"}),
-        ("roll_out", {"behavior": "bad", "policy": "none", "cut": None}),
-        ("fault", {"fault": errno.ENOSPC}),
+    "what a revert led to ends, its state files are restored, and then it ends on a full disk": ENDS_ON_A_FULL_DISK,
+    "the same, and the trial that was before is lost": [
+        *ENDS_ON_A_FULL_DISK,
+        ("tear", {"name": "store/trial", "half": True}),
     ],
     "a trial is armed, and neither guard nor module go on": [
         ("undo", {"reset": True, "cut": None, "connected": True}),
