@@ -147,7 +147,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         # Only this cache separates what an earlier play of this run has set from what the inventory has.
         facts = getattr(self._task.get_variable_manager(), "_nonpersistent_fact_cache", {})
         handed = specs.HANDED_ON & {*of_play, *self._task.get_variable_manager().extra_vars}
-        templates, of_hosts = Rendered(), Hosts()
+        templates, of_hosts = Rendered(), Hosts(inputs.reads)
         names_nodes = inputs.matters(host_table.NODE_NAME)
         # Tasks of a role see them, too.
         defaults = inputs.defaults()
@@ -162,8 +162,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
                 inputs.add_failure(host, name, _failure_of_host(hostvars, host, name, templates))
             for name in filter(inputs.may_be_unset, found):
                 if found[name] is UNKNOWN and name not in host_table.READ:
-                    value = of_play.get(name, given.get(name))
-                    why = failure(functools.partial(self._as_host, {**defaults, **variables, **given}, value))
+                    value, seen = of_play.get(name, given.get(name)), {**defaults, **variables, **given}
+                    render = functools.partial(self._as_host, seen, value)
+                    why = templates.failure(given, name, value, functools.partial(failure, render))
                     inputs.add_failure(host, name, why and f": {why}. Define its variables, or correct the template")
             if names_nodes:
                 of_hosts.add(host, found.get(host_table.NODE_NAME), given)
@@ -268,7 +269,7 @@ def _failure_of_host(hostvars: t.Any, host: str, name: str, templates: Rendered)
     All that it depends on is known by now, but for what the machine has.
     """
     given = hostvars.raw_get(host)
-    why = templates.failure(given, name, lambda: host_table.failure(host, hostvars[host], name))
+    why = templates.failure(given, name, given.get(name), lambda: host_table.failure(host, hostvars[host], name))
     if why and host_table.needs_capacity(given, name):
         return ""
     return why

@@ -27,9 +27,10 @@ FILE_NAME = re.compile(r"[^\n:'{}\[]+\.(ya?ml|json)")
 
 
 class Hosts:
-    """The hosts of a run, with the node and the configuration of each."""
+    """The hosts of a run, with the node and the configuration of each. `reads`: whether a playbook reads a variable."""
 
-    def __init__(self) -> None:
+    def __init__(self, reads: t.Callable[[str], bool]) -> None:
+        self._reads = reads
         self._nodes: dict[str, list[str]] = {}
         self._wrong: dict[tuple[str, str], list[str]] = {}
 
@@ -40,7 +41,7 @@ class Hosts:
         faults = {layer: _fault_of(layer, given.get(layer)) for layer in OF_HOSTS}
         faults[_FLAGS] = _fault_of_flags(given.get(_FLAGS))
         for variable, fault in faults.items():
-            if fault:
+            if fault and self._reads(variable):
                 self._wrong.setdefault((variable, fault), []).append(host)
 
     def message(self) -> str:

@@ -11,6 +11,10 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible import errors
+
+# Not in ansible-core before 2.19, where `omit` is a text.
+_OMITTED: t.Any = getattr(errors, "AnsibleValueOmittedError", ())
 UNKNOWN = object()
 """Stands for a template that cannot be rendered yet: its role will render it."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -37,11 +41,14 @@ class Rendered:
             self._known[key] = rendered(value, render)
         return self._known[key]
 
-    def failure(self, given: t.Mapping[str, t.Any], name: str, find: t.Callable[[], str]) -> str:
-        """Return why a variable of a host cannot be rendered, as `find` returns it; empty without a template."""
-        if not is_template(given.get(name)):
+    def failure(self, given: t.Mapping[str, t.Any], name: str, value: t.Any, find: t.Callable[[], str]) -> str:
+        """Return why this value of a variable cannot be rendered, as `find` returns it; empty without a template.
+
+        `given` are the variables of the host as they are set.
+        """
+        if not is_template(value):
             return ""
-        key = (name, _key(given[name], given))
+        key = (name, _key(value, given))
         if key not in self._failures:
             self._failures[key] = find()
         return self._failures[key]
@@ -60,10 +67,12 @@ def rendered(value: t.Any, render: t.Callable[[], t.Any]) -> t.Any:
 
 
 def failure(render: t.Callable[[], t.Any]) -> str:
-    """Return why a template cannot be rendered, empty if it can."""
+    """Return why a template cannot be rendered, empty if it can, or if it leaves its variable out."""
     try:
         # From ansible-core 2.19 on, what a container holds is rendered when it is read.
         is_template(render())
+    except _OMITTED:
+        return ""
     # A template may fail in any way.
     except Exception as error:  # pylint: disable=broad-except
         return str(error.__cause__ or error).rstrip(".")

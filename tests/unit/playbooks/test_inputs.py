@@ -91,7 +91,10 @@ def test_templates_that_cannot_be_rendered_are_named_by_host(ansible: Ansible) -
 
 def test_an_undefined_variable_does_not_count_as_unset(ansible: Ansible) -> None:
     """A rollout would connect to another cluster, in other batches. A role's default is known in its tasks alone."""
-    later = {"kubelet_config_canary_soak_seconds": "{{ kubelet_config_wait_timeout }}"}
+    later = {
+        "kubelet_config_canary_soak_seconds": "{{ kubelet_config_wait_timeout }}",
+        "kubelet_config_dropin_dir": "{{ nothing | default(omit) }}",
+    }
     ansible.variables(all={"kubelet_config_auth": "{{ login }}", "kubelet_config_serial": "{{ sizes }}", **later})
     run = ansible.playbook("rollout")
     assert NO_KUBECONFIG not in run.output, run.output

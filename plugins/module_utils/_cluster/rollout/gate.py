@@ -59,7 +59,8 @@ def gate(session: Session, options: dict[str, t.Any], check_mode: bool) -> _Resu
         Keeper(session, options["lease"], check_mode).keep()
         found = node_requests.find(session, group)
         # What was planned is not there: it takes nothing from the budget, and the others of its batch begin without it.
-        gone = node_requests.lost(session, {name: options["uids"].get(name, "") for name in batch}, found)
+        uids = options["uids"] or {}
+        gone = node_requests.lost(session, {name: uids.get(name, "") for name in batch}, found)
         present = [name for name in batch if name not in gone]
         allowed = _limit(options["max_unavailable"], present, len(found))
         _note_absent(session, batch, group, found, gone, result)

@@ -146,7 +146,8 @@ def of_nodes(flags: Mapping[str, Any] | None) -> dict[str, list[str]]:
 def of_inventory(given: Any) -> list[str]:
     """Return the words of a command line, as an inventory has it: a list, or a text with spaces or commas between.
 
-    Quotes count as in a shell. A flag may stand beside its value in one item, as in C(--max-pods 61).
+    Quotes and backslashes count as in a shell. Only a comma before a hyphen ends a flag within quotes, too. A flag may
+    stand beside its value in one item, as in C(--max-pods 61).
 
     Raises ValueError for a quote without its end. The message shows no flag: one may be a secret.
     """

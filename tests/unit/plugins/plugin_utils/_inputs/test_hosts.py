@@ -22,9 +22,9 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.inputs i
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._inputs.rendered import UNKNOWN
 
 
-def message(*hosts: tuple[t.Any, dict[str, t.Any]]) -> str:
-    """Return the message about hosts h1, h2, ... with these node names and variables."""
-    found = Hosts()
+def message(*hosts: tuple[t.Any, dict[str, t.Any]], reads: t.Callable[[str], bool] = lambda _name: True) -> str:
+    """Return the message about hosts h1, h2, ... with these node names and variables; `reads`: those of a playbook."""
+    found = Hosts(reads)
     for number, (name, given) in enumerate(hosts, 1):
         found.add(f"h{number}", name, given)
     return found.message()
@@ -90,6 +90,11 @@ def test_flags_with_a_quote_without_its_end(value: t.Any, wrong: bool) -> None:
     found = message((None, {"kubelet_config_flags": value}), (None, {}))
     assert found.startswith("kubelet_config_flags on h1: the flags are no words") if wrong else found == ""
     assert "4711" not in found
+
+
+def test_what_only_another_playbook_reads_is_not_checked() -> None:
+    given = {"kubelet_config": "maxPods: [", "kubelet_config_flags": "--max-pods='61"}
+    assert message((None, given), reads=lambda _name: False) == ""
 
 
 @pytest.mark.parametrize("name", ["files/kubelet.yml", "files/our kubelets.yaml", "kubelet.json"])

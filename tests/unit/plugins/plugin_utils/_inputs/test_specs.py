@@ -278,3 +278,18 @@ def test_what_cannot_be_rendered_yet() -> None:
     assert Rendered().of_host({}, "{{ later }}", lambda: "{{ still }}") is UNKNOWN
     assert Rendered().of_host({}, "{{ now }}", lambda: 5) == 5
     assert not is_template({"a": ["b", 5, None]})
+
+
+def test_why_a_template_fails_is_found_once_for_all_hosts() -> None:
+    """It may be a lookup in a store of secrets that does not answer."""
+    found, templates = [], Rendered()
+
+    def find() -> str:
+        found.append(1)
+        return "no answer"
+
+    for host in ("n1", "n2", "n3"):
+        given = {"inventory_hostname": host}
+        assert templates.failure(given, "kubelet_config_auth", "{{ lookup('x') }}", find) == "no answer"
+        assert templates.failure(given, "kubelet_config_auth", "plain", find) == ""
+    assert len(found) == 1
