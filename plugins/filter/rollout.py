@@ -50,9 +50,7 @@ def begin(
     of_value = {key: options.pop(key) for key in value.Options._fields if key in options}
     own = value.Options(**of_value)
     away = {name: row["message"] for name, row in (lost or {}).items()}
-    # Deleted since the plan was made, and perhaps created again.
-    lost_since = {**others, **{name: why for name, why in away.items() if name not in info}}
-    gone = {name: lost_since[name] for name in table["hosts"] if name in lost_since}
+    gone = _gone(table["hosts"], info, others, away)
     left = {name: host for name, host in table["hosts"].items() if name not in gone}
     table, skipped = {**table, "hosts": left}, {**(skipped or {}), **gone}
     ordered = order.order(planned, goal, table, info, lost=away, **options)
@@ -61,6 +59,15 @@ def begin(
         changing = [node for batch in ordered["batches"] for node in batch["nodes"].values()]
         name, back = rollback.of_run(info, changing, sealed.without(declared), begins), {}
     return value.begin(ordered, planned, table, info, group, current, dry_run, own, begins, name, back, skipped)
+
+
+def _gone(hosts: Mapping, info: Mapping, others: Mapping, away: Mapping) -> dict[str, str]:
+    """Return by name why nodes of the hosts are not those that were planned: C(others) were created again, those that
+    are C(away) and without a row were deleted.
+    """
+    deleted = {name: why for name, why in away.items() if name not in info}
+    since = {**others, **deleted}
+    return {name: since[name] for name in hosts if name in since}
 
 
 def undo_plan(info: Mapping, table: Mapping, goal: str, undo: str = "") -> dict[str, t.Any]:
