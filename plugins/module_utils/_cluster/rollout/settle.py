@@ -49,7 +49,8 @@ def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         ordered = _confirm_seen(session, seen)
     except ApiError as error:
         raise _unread(list(verdicts), error) from error
-    found, rows = _others(session, keeper, [name for name in verdicts if name not in ordered], ordered)
+    left = {name: str(seen.get(name, {}).get("uid", "")) for name in verdicts if name not in ordered}
+    found, rows = _others(session, keeper, left, ordered)
     rows.update(_without_order(found, verified))
     asked = _without(found, rows)
     if not check_mode:
@@ -101,18 +102,20 @@ def _patched(session: Session, name: str, meta: t.Mapping[str, t.Any]) -> nodes.
 
 
 def _others(
-    session: Session, keeper: Keeper, left: list[str], ordered: t.Collection[str]
+    session: Session, keeper: Keeper, left: t.Mapping[str, str], ordered: t.Collection[str]
 ) -> tuple[dict[str, nodes.Node], dict[str, _Row]]:
     """Return the nodes without an order, and the rows of those that are lost or could not be read.
+
+    C(left): the uids that were seen, by name; empty where none was.
 
     Raises NodesFailed if none can be read and none was ordered, LeaseLost.
     """
     since = session.nodes_revision
     try:
-        found, lost = node_requests.find_known(session, dict.fromkeys(left, ""))
+        found, lost = node_requests.find_known(session, left)
         keeper.keep()
     except ApiError as error:
-        unread = _unread(left, error)
+        unread = _unread(list(left), error)
         if not ordered:
             raise unread from error
         return {}, unread.result["nodes"]

@@ -150,6 +150,11 @@ def test_a_revert_is_ordered_and_not_waited_for() -> None:
     assert rows["n1"]["state"] == "reverting"
 
 
+def created_again(node: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return a Node with another uid."""
+    return {**node, "metadata": {**node["metadata"], "uid": "uid-of-another"}}
+
+
 def asked_for(*names: str) -> dict[str, t.Any]:
     """Return the options that confirm nodes as a verification has seen them."""
     seen = {"uid": "uid-n1", "resourceVersion": "5", "annotations": following.judging(Orders(attempt=2), TRIAL)}
@@ -184,8 +189,9 @@ def test_what_a_verification_has_seen_confirms_a_node(clock: Clock) -> None:
     [
         (followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, trial=TRIAL), reported=RUNS_A), "confirmed"),
         (followed(B, Orders(attempt=3), Answer(configMap=A, attempt=2, trial=TRIAL)), "reassigned"),
+        (created_again(followed(None, Orders(), Answer())), "replaced"),
     ],
-    ids=["a heartbeat", "another rollout"],
+    ids=["a heartbeat", "another rollout", "created again"],
 )
 def test_a_node_that_has_changed_since_is_read(now: dict[str, t.Any], state: str) -> None:
     orders = Orders(attempt=2, trial=TRIAL)
