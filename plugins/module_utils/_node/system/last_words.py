@@ -73,7 +73,14 @@ _SECRETS = (
     (re.compile(r"-----BEGIN .*?(?:-----END [A-Z ]+-----|$)"), HIDDEN),
     (re.compile(r"(://[^\s/@:]*:)[^\s/@]+@"), rf"\1{HIDDEN}@"),
     # 40 and more characters of Base64 with letters of both cases and digits.
-    (re.compile(r"(?<![\w/+.-])(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*\d)[A-Za-z0-9+_-]{40,}={0,2}(?![\w/.])"), HIDDEN),
+    (
+        re.compile(
+            # The first part keeps the others from a look at the rest of the line from each of its characters.
+            r"(?<![\w/+.-])(?=[A-Za-z0-9+_-]{40})(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*\d)"
+            r"[A-Za-z0-9+_-]{40,}={0,2}(?![\w/.])"
+        ),
+        HIDDEN,
+    ),
 )
 
 
