@@ -138,4 +138,4 @@ def test_an_undefined_variable_in_a_text_field_is_an_error(tmp_path: Path) -> No
     assert code != 0 and "nowhere_set" in output, output
     assert re.search(r"Define (the variable|its variables) for this host", " ".join(output.split())), output
     if host_table.LENIENT:
-        assert "kubelet_config_host of host n1, clusterDomain: {{ nowhere_set }} names an undefined" in output, output
+        assert "kubelet_config_host on n1, clusterDomain: {{ nowhere_set }} names an undefined" in output, output
