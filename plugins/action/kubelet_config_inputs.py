@@ -149,8 +149,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         handed = specs.HANDED_ON & {*of_play, *self._task.get_variable_manager().extra_vars}
         templates, of_hosts = Rendered(), Hosts(inputs.reads)
         names_nodes = inputs.matters(host_table.NODE_NAME)
-        # Tasks of a role see them, too.
-        defaults = inputs.defaults()
+        # Tasks of a role see the defaults, too.
+        around = {**inputs.defaults(), **variables}
         for host in hosts:
             given = hostvars.raw_get(host)
             handed |= (specs.HANDED_ON & given.keys()) - facts.get(host, {}).keys()
@@ -160,19 +160,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
                 inputs.add(host, name, found[name])
             for name in filter(inputs.reads, host_table.READ):
                 inputs.add_failure(host, name, _failure_of_host(hostvars, host, name, templates))
-            for name in filter(inputs.may_be_unset, found):
-                if found[name] is UNKNOWN and name not in host_table.READ:
-                    value, seen = of_play.get(name, given.get(name)), {**defaults, **variables, **given}
-                    render = functools.partial(self._as_host, seen, value)
-                    why = templates.failure(given, name, value, functools.partial(failure, render))
-                    inputs.add_failure(host, name, why and f": {why}. Define its variables, or correct the template")
+            self._add_undefined(inputs, host, found, of_play, given, around, templates)
             if names_nodes:
                 of_hosts.add(host, found.get(host_table.NODE_NAME), given)
             for name in shared:
                 value = found.get(name, inputs.default(name))
-                if value is UNKNOWN:
-                    value = given.get(name)
-                differing.add(host, name, value)
+                differing.add(host, name, given.get(name) if value is UNKNOWN else value)
         problems = [_handed_on(handed)]
         if names_nodes:
             problems.append(host_table.unseen(variables, hostvars))
@@ -183,6 +176,18 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
             _localhost(hostvars),
         ]
         return "\n".join(filter(None, problems))
+
+    def _add_undefined(
+        self, inputs: Inputs, host: str, found: Vars, of_play: Vars, given: Vars, around: Vars, templates: Rendered
+    ) -> None:
+        """Add why variables that may be unset have a template that fails. C(around): what all templates see."""
+        for name in filter(inputs.may_be_unset, found):
+            if found[name] is not UNKNOWN or name in host_table.READ:
+                continue
+            value = of_play.get(name, given.get(name))
+            render = functools.partial(self._as_host, {**around, **given}, value)
+            why = templates.failure(given, name, value, functools.partial(failure, render))
+            inputs.add_failure(host, name, why and f": {why}. Define its variables, or correct the template")
 
     def _rendered(
         self, host: str, given: Vars, read: t.Iterable[str], of_play: Vars, templates: Rendered, variables: Vars

@@ -45,20 +45,22 @@ def begin(
     before = (current or {}).get("nodes") or {}
     others = goals.created_again(before, info)
     if writes and not dry_run:
-        goals.refuse_older_plan(before, {name: row for name, row in info.items() if name not in others})
+        goals.refuse_older_plan(before, _without(info, others))
     begins = float(began or time.time())
-    of_value = {key: options.pop(key) for key in value.Options._fields if key in options}
-    own = value.Options(**of_value)
+    own = value.Options.taken_from(options)
     away = {name: row["message"] for name, row in (lost or {}).items()}
     gone = _gone(table["hosts"], info, others, away)
-    left = {name: host for name, host in table["hosts"].items() if name not in gone}
-    table, skipped = {**table, "hosts": left}, {**(skipped or {}), **gone}
+    table, skipped = {**table, "hosts": _without(table["hosts"], gone)}, {**(skipped or {}), **gone}
     ordered = order.order(planned, goal, table, info, lost=away, **options)
     name, back = "", plan
     if goal == goals.PLAN:
-        changing = [node for batch in ordered["batches"] for node in batch["nodes"].values()]
-        name, back = rollback.of_run(info, changing, sealed.without(declared), begins), {}
+        name, back = rollback.of_run(info, order.changing(ordered), sealed.without(declared), begins), {}
     return value.begin(ordered, planned, table, info, group, current, dry_run, own, begins, name, back, skipped)
+
+
+def _without(found: Mapping, names: t.Container[str]) -> dict[str, t.Any]:
+    """Return what is found of the nodes except those of the names."""
+    return {name: value for name, value in found.items() if name not in names}
 
 
 def _gone(hosts: Mapping, info: Mapping, others: Mapping, away: Mapping) -> dict[str, str]:

@@ -181,6 +181,10 @@ def _wrong(value: Any, shape: Any, at: str = "") -> str:
         return at or _TOP
     if isinstance(shape, dict):
         return _wrong_key(value, shape, at)
+    return _wrong_entry(value, shape, at)
+
+
+def _wrong_entry(value: Mapping[Any, Any], shape: _Each, at: str) -> str:
     for key in value:
         if _wrong(key, shape.key, _TOP):
             return at or _TOP

@@ -217,17 +217,24 @@ def exceptions_of(given: Any, names: Sequence[str], origin: str) -> dict[str, di
     known = {item.id for name in names for item in PROFILES[name]}
     found = {}
     for key, terms in (given or {}).items():
-        name = f"{origin}, item {key}"
+        fault = _fault_of_terms(terms)
         if key not in known:
-            raise ExceptionError(f"{name}: {' and '.join(names) or 'no profile'} has no such item. Correct its number")
-        if not isinstance(terms, Mapping) or not terms.get("owner") or not set(terms) <= set(_KEYS):
-            raise ExceptionError(f"{name}: set owner, until (a date) and reason, and nothing else")
-        try:
-            datetime.date.fromisoformat(str(terms.get("until")))
-        except ValueError:
-            raise ExceptionError(f"{name}: until is {terms.get('until')}, not a date such as 2027-03-31") from None
+            fault = f"{' and '.join(names) or 'no profile'} has no such item. Correct its number"
+        if fault:
+            raise ExceptionError(f"{origin}, item {key}: {fault}")
         found[key] = {part: str(terms.get(part) or "") for part in _KEYS}
     return found
+
+
+def _fault_of_terms(terms: Any) -> str:
+    """Return what is wrong with the terms of an exception, empty if nothing is."""
+    if not isinstance(terms, Mapping) or not terms.get("owner") or not set(terms) <= set(_KEYS):
+        return "set owner, until (a date) and reason, and nothing else"
+    try:
+        datetime.date.fromisoformat(str(terms.get("until")))
+    except ValueError:
+        return f"until is {terms.get('until')}, not a date such as 2027-03-31"
+    return ""
 
 
 def _with_exception(found: _Found, excepted: Mapping[str, Any], today: datetime.date) -> _Found:
@@ -377,6 +384,16 @@ def _of_flag(item: Item, facts: Facts) -> _Found:
     return _Found(FAIL, used, "flag", f"the kubelet has the flag {used}. Remove it and restart the kubelet")
 
 
+def _fault_of_file(item: Item, row: Mapping[str, Any]) -> str:
+    """Return what is wrong with the mode or the owner of a file, and how to correct it; empty if nothing is."""
+    mode, path = row["mode"], row["path"]
+    if item.rule == MODE and int(mode, 8) & ~item.wanted:
+        return f"the mode of {path} is {mode}. Run chmod {item.wanted:04o} {path}"
+    if item.rule == OWNER and row["owner"] != item.wanted:
+        return f"{path} belongs to {row['owner']}. Run chown {item.wanted} {path}"
+    return ""
+
+
 def _of_file(item: Item, facts: Facts) -> _Found:
     if facts.host is None or facts.host.owned is None:
         return _Found(NOT_CHECKED, message=facts.no_host)
@@ -384,13 +401,9 @@ def _of_file(item: Item, facts: Facts) -> _Found:
     if not rows:
         return _Found(NOT_CHECKED, message="the node has no such file")
     for row in rows:
-        mode, path, message = row["mode"], row["path"], ""
-        if item.rule == MODE and int(mode, 8) & ~item.wanted:
-            message = f"the mode of {path} is {mode}. Run chmod {item.wanted:04o} {path}"
-        if item.rule == OWNER and row["owner"] != item.wanted:
-            message = f"{path} belongs to {row['owner']}. Run chown {item.wanted} {path}"
+        message = _fault_of_file(item, row)
         if message:
-            return _Found(FAIL, row[item.rule], f"file {path}", message)
+            return _Found(FAIL, row[item.rule], f"file {row['path']}", message)
     values = dict.fromkeys(row[item.rule] for row in rows)
     return _Found(PASS, ", ".join(values), first_of([f"file {row['path']}" for row in rows], most=1))
 

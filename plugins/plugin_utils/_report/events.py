@@ -209,8 +209,12 @@ def _checkpoint(result: t.Mapping[str, t.Any], node: str, failed: bool) -> t.Ite
     if state in ("assigned", "staged"):
         # Elsewhere the option has its default.
         yield Event(DELIVERY, node, detail=str(_argument(result, "delivery") or deliveries.CHECKPOINT))
-    if failed:
-        return
+    if not failed:
+        yield from _checkpoint_done(state, result, node)
+
+
+def _checkpoint_done(state: str, result: t.Mapping[str, t.Any], node: str) -> t.Iterator[Event]:
+    """Yield the events of a call that has succeeded."""
     if state == "confirmed":
         yield Event("confirmed", node)
     elif state == "rolled_back" and result.get("changed"):

@@ -65,13 +65,14 @@ def order(
     if control_plane == FIRST:
         stages.reverse()
     plays = [_play(stage) for stage in stages]
-    hosts = [host for stage in stages for batch in stage for host in batch["nodes"]]
+    batches = [*stages[0], *stages[1]]
+    hosts = _hosts(batches)
     _refuse_above(max([0, *plays[0]["serial"], *plays[1]["serial"]]), left, allowed, away)
     changed = set(hosts)
     return {
         "stages": plays,
         "hosts": hosts,
-        "batches": [*stages[0], *stages[1]],
+        "batches": batches,
         "rest": [host for host in table["hosts"].values() if host not in changed],
     }
 
@@ -152,6 +153,21 @@ def _stage(table: Table, kinds: Kinds, sizes: Sequence[int]) -> list[dict[str, A
         for batch in _batches(names, sizes):
             stage.append({"steps": steps, "nodes": {table["hosts"][name]: name for name in batch}})
     return stage
+
+
+def _hosts(batches: Sequence[Mapping[str, Any]]) -> list[str]:
+    hosts: list[str] = []
+    for batch in batches:
+        hosts += batch["nodes"]
+    return hosts
+
+
+def changing(ordered: Mapping[str, Any]) -> list[str]:
+    """Return the nodes that an order changes, by name."""
+    names: list[str] = []
+    for batch in ordered["batches"]:
+        names += batch["nodes"].values()
+    return names
 
 
 def _play(stage: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Container, Mapping, NamedTuple
+from typing import Any, Container, Iterable, Mapping, NamedTuple
 
 from ...module_utils._config.delivery import AUTO
 from ...module_utils._config.values import document
@@ -27,6 +27,11 @@ class Options(NamedTuple):
     soak_seconds: Any = 0
     canary_soak_seconds: Any = None
     max_failed: Any = 0
+
+    @classmethod
+    def taken_from(cls, options: dict[str, Any]) -> Options:
+        """Return those of the options that belong here, and remove them there."""
+        return cls(**{key: options.pop(key) for key in cls._fields if key in options})
 
     def drains(self, row: Value | None, own: str | None = None) -> bool:
         """Return whether a node is drained; C(row) is its row of the plan. Migrations have no effect.
@@ -134,11 +139,17 @@ class _Given(NamedTuple):
             "soak": self.options.soak(started),
             "on_nodes": bool(on_node),
             "before": self._before(names),
-            "uids": {name: self.rows[name]["uid"] for name in names if self.rows[name].get("uid")},
-            "transports": {name: way for name, way in self.table.get("transports", {}).items() if name in names},
+            "uids": self._uids(names),
+            "transports": self._transports(names),
             "started": started,
             "done": done,
         }
+
+    def _uids(self, names: Iterable[str]) -> dict[str, str]:
+        return {name: self.rows[name]["uid"] for name in names if self.rows[name].get("uid")}
+
+    def _transports(self, names: Container[str]) -> dict[str, str]:
+        return {name: way for name, way in self.table.get("transports", {}).items() if name in names}
 
     def _is_logged_in(self, name: str) -> bool:
         table = self.table

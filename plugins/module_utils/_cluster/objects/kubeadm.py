@@ -172,7 +172,7 @@ def _update(
             # An earlier try has written it, and its answer was lost.
             return {**row, **configmaps.reference(current, KEY)}, difference
         before, after, changes = _decide(current, declared.nodes, minor)
-        refused, note = "", {}
+        refused = ""
         if changes:
             refused = _refusal(before, declared, minor)
         if refused and not dry_run:
@@ -184,9 +184,7 @@ def _update(
         # kubeadm's hash of the text, an annotation, is not changed: with a hash that no longer matches, kubeadm
         # treats the configuration as edited by an administrator, as after `kubectl edit`.
         sent, difference = document.render(after), [_diff(current, before, after)]
-        # Without a name there is nothing that a rollback could undo.
-        if rollout:
-            note = rollback.written(rollback.read(current), rollout, before, after)
+        note = _note(current, rollout, before, after)
         try:
             stored = configmaps.write_key(session, current, KEY, sent, dry_run, note)
             return {**row, **configmaps.reference(stored, KEY)}, difference
@@ -195,6 +193,15 @@ def _update(
                 raise
         current = configmaps.read(session, NAMESPACE, current["metadata"]["name"])
     raise ApiError(409, "it changes faster than it can be patched; run again", "Conflict")
+
+
+def _note(
+    current: dict[str, t.Any], rollout: str, before: dict[str, t.Any], after: dict[str, t.Any]
+) -> dict[str, str | None]:
+    """Return what lets a rollback undo a change. Without a name of the rollout there is nothing that it could undo."""
+    if not rollout:
+        return {}
+    return rollback.written(rollback.read(current), rollout, before, after)
 
 
 def _undo(

@@ -157,6 +157,13 @@ def _take_over(
     return kept
 
 
+def _lasts(claim: lease_objects.Claim, first: t.Mapping[str, t.Any], end: float) -> bool:
+    """Return whether an obstacle lasts beyond the server's time C(end): its holder has renewed it since C(first), when
+    it was seen, or it cannot expire by then. What is not held does not expire.
+    """
+    return claim.held and (first.get(claim.uid) != claim.renewed or claim.expires > end)
+
+
 def _wait_for_others(
     session: Session, options: dict[str, t.Any], obstacles: list[lease_objects.Claim], end: float
 ) -> None:
@@ -170,10 +177,7 @@ def _wait_for_others(
     rollouts = [claim for claim in obstacles if claim.held and claim.nodes]
     while obstacles:
         now, left = session.server_time(), end - time.monotonic()
-        holders = [claim for claim in obstacles if claim.held]
-        is_renewed = any(first.get(claim.uid) != claim.renewed for claim in holders)
-        last_too_long = left <= 0 or any(claim.expires - now > left for claim in holders)
-        if is_renewed or last_too_long:
+        if left <= 0 or any(_lasts(claim, first, now + left) for claim in obstacles):
             raise ClusterError(
                 _refusal(options, obstacles, now), {"changed": False, "obstacles": list(map(_row, obstacles))}
             )

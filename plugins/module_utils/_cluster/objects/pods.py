@@ -106,7 +106,7 @@ def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: _Lab
         "restarts": sum(restarts.values()),
         "containers": restarts,
         "ids": _ids(main),
-        "emptydir": any("emptyDir" in volume for volume in spec.get("volumes") or []),
+        "emptydir": _has_emptydir(spec),
         "static": _is_static(meta),
         "owner": _owner(meta),
         "phase": status.get("phase") or "",
@@ -118,6 +118,10 @@ def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: _Lab
         "revision": revision,
         "at": at,
     }
+
+
+def _has_emptydir(spec: t.Mapping[str, t.Any]) -> bool:
+    return any("emptyDir" in volume for volume in spec.get("volumes") or [])
 
 
 def misplaced(pod: t.Mapping[str, t.Any], labels: _Labels) -> str:

@@ -33,6 +33,14 @@ REFUSED = "refused"
 _SILENT = 40
 
 
+def _not_reverted(node: nodes.Node) -> str:
+    # The guard quotes the kubelet.
+    more = "; see `journalctl -u livenodes-kubelet-guard` on the node"
+    if node.error:
+        more = f" and reports `{node.error}`"
+    return f"its guard has not reverted it yet{more}"
+
+
 class _Revert:
     """The revert of one node.
 
@@ -119,11 +127,7 @@ class _Revert:
                 f"active is {nodes.describe(node.part('active'))}"
             )
         if self._awaits_guard(node):
-            # The guard quotes the kubelet.
-            more = "; see `journalctl -u livenodes-kubelet-guard` on the node"
-            if node.error:
-                more = f" and reports `{node.error}`"
-            return f"its guard has not reverted it yet{more}"
+            return _not_reverted(node)
         if node.ready != "True" or node.heartbeat < ((node.status or {}).get("started") or ""):
             return f"the Node is not Ready ({node.ready_reason or node.ready})"
         return ""

@@ -41,9 +41,11 @@ def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     of the nodes that are not as they were `seen`, then one watch for each second or two. Raises NodesFailed, LeaseLost.
     """
     keeper = Keeper(session, options.get("lease"), check_mode)
-    verdicts = {name: str(reason or "") for name, reason in (options["verdicts"] or {}).items()}
+    verdicts = _verdicts(options["verdicts"])
     verified = config_sources.given(options) or {}
-    seen = {} if check_mode else _seen(options["sources"] or {}, verdicts)
+    seen = {}
+    if not check_mode:
+        seen = _seen(options["sources"] or {}, verdicts)
     try:
         keeper.keep()
         ordered = _confirm_seen(session, seen)
@@ -59,6 +61,10 @@ def settle(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
         late, away = _await(session, options, keeper, _without({**ordered, **asked}, rows), rows, _judged)
         rows.update({name: _row(node, False, UNANSWERED, away or why) for name, node in late.items()})
     return without_failure("settling", {"changed": bool(asked or ordered), "stop": False, "nodes": rows})
+
+
+def _verdicts(given: t.Mapping[str, t.Any] | None) -> dict[str, str]:
+    return {name: str(reason or "") for name, reason in (given or {}).items()}
 
 
 def _without(found: t.Mapping[str, nodes.Node], rows: t.Container[str]) -> dict[str, nodes.Node]:
@@ -210,14 +216,10 @@ def _await(
         if not waiting or at_end:
             return waiting, away
         at_end, away = time.monotonic() >= deadline, ""
-        uids = {name: node.uid for name, node in waiting.items()}
         pause = keeper.bounded_pause(min(options["wait_sleep"], 1))
         try:
             keeper.keep()
-            if at_end:
-                found, lost = node_requests.find_known(session, uids)
-            else:
-                found, lost = node_requests.changed(session, uids, pause, lambda node: judge(node) is not None)
+            found, lost = _looked(session, waiting, None if at_end else pause, judge)
         except ApiError as error:
             # The followers go on without the API server, and the rows of the other nodes must be known.
             found, lost = {}, {}
@@ -226,6 +228,19 @@ def _await(
             time.sleep(0 if at_end else pause)
         rows.update({name: row.shown() for name, row in lost.items()})
         waiting = _without({**waiting, **found}, rows)
+
+
+def _looked(
+    session: Session, waiting: t.Mapping[str, nodes.Node], seconds: float | None, judge: _Judge
+) -> tuple[dict[str, nodes.Node], dict[str, node_row.Row]]:
+    """Return the nodes once all have a row, at the latest after some seconds, and the rows of lost ones.
+
+    None: return them as they are now.
+    """
+    uids = {name: node.uid for name, node in waiting.items()}
+    if seconds is None:
+        return node_requests.find_known(session, uids)
+    return node_requests.changed(session, uids, seconds, lambda node: judge(node) is not None)
 
 
 def _judged(node: nodes.Node) -> _Row | None:

@@ -161,10 +161,6 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
 def _remove_idle(
     session: Session, options: dict[str, t.Any], check_mode: bool, keeper: lease.Keeper
 ) -> dict[str, t.Any]:
-    def remove(item: dict[str, t.Any]) -> None:
-        keeper.keep()
-        configmaps.delete(session, item, check_mode)
-
     namespace, key = options["namespace"], options["key"]
     ours = configmaps.read_managed(session, namespace)
     # Read after the ConfigMaps: one that is assigned between the two reads counts as used.
@@ -173,12 +169,7 @@ def _remove_idle(
     revoked = []
     if any(node.form.by_role or node.follower for node in found):
         revoked = readers.revoke(session, namespace, readers.in_use(found), check_mode)
-    gone, failed = [], []
-    for outcome in parallel.each(idle, remove, session.concurrency):
-        if outcome.error is None:
-            gone.append(outcome.item)
-        else:
-            failed.append(f"{outcome.item['metadata']['name']}: {outcome.why}")
+    gone, failed = _removed(session, idle, check_mode, keeper)
     kept = [item for item in ours if item not in idle]
     result = {
         "changed": bool(gone or revoked),
@@ -186,15 +177,35 @@ def _remove_idle(
         "pruned": _names(gone),
         "kept": _names(kept),
         "summary": {"pruned": len(gone), "kept": len(kept)},
-        "diff": [
-            _diff(namespace, item["metadata"]["name"], (item.get("data") or {}).get(key, ""), "") for item in gone
-        ],
+        "diff": [_diff(namespace, item["metadata"]["name"], _text(item, key), "") for item in gone],
     }
     if revoked:
         result["revoked"] = revoked
     if failed:
         raise ClusterError("\n".join(["pruning: some ConfigMaps could not be removed.", *failed]), result)
     return result
+
+
+def _removed(
+    session: Session, idle: list[dict[str, t.Any]], check_mode: bool, keeper: lease.Keeper
+) -> tuple[list[dict[str, t.Any]], list[str]]:
+    """Remove ConfigMaps; return those that are gone, and why others are not."""
+
+    def remove(item: dict[str, t.Any]) -> None:
+        keeper.keep()
+        configmaps.delete(session, item, check_mode)
+
+    gone, failed = [], []
+    for outcome in parallel.each(idle, remove, session.concurrency):
+        if outcome.error is None:
+            gone.append(outcome.item)
+        else:
+            failed.append(f"{outcome.item['metadata']['name']}: {outcome.why}")
+    return gone, failed
+
+
+def _text(configmap: t.Mapping[str, t.Any], key: str) -> str:
+    return str((configmap.get("data") or {}).get(key, ""))
 
 
 def _idle(

@@ -176,6 +176,12 @@ class Inspected:
             found[path] = self._cause(path, live, values, given, config, minor)
         return found
 
+    def _cause_of_same(self, file: str) -> str:
+        """Return the cause of a value that the files give: C(file) is the last one with it, empty if none has it."""
+        if file:
+            return f"{file} changed"
+        return f"{self._file or 'the node itself'} leaves it to the kubelet's default"
+
     def _cause(
         self, path: str, live: Any, values: Mapping[str, Any], given: set[str], config: Config, minor: int
     ) -> str:
@@ -187,9 +193,7 @@ class Inspected:
         if file and field is not None and field.secret:
             return f"{file} has a secret there"
         if compare.same(values.get(path), live):
-            if file:
-                return f"{file} changed"
-            return f"{self._file or 'the node itself'} leaves it to the kubelet's default"
+            return self._cause_of_same(file)
         if shadow.computed(path, config, minor) or (path not in values and fields.is_of_machine(path)):
             return "the kubelet sets it itself"
         if path not in values and not compare.is_known(path, values, given, minor, True):

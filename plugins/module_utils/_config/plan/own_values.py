@@ -105,17 +105,24 @@ def _fault(found: Mapping[str, Any]) -> str:
     had = found.get(CAPACITY, {})
     if not isinstance(had, dict) or not all(isinstance(text, str) for text in had.values()):
         return "capacity is not a dict of texts"
+    fault = _fault_of_values(found)
+    if fault:
+        return fault
+    try:
+        # JSON in Python may hold infinite numbers, and half a surrogate pair.
+        json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
+    except ValueError:
+        return "it holds a value that is not JSON"
+    return ""
+
+
+def _fault_of_values(found: Mapping[str, Any]) -> str:
     for path in (*found["absent"], *found["own"]):
         if not isinstance(path, str) or not _is_path(path):
             return f"{ascii(path)[:40]} is not the path of a field"
     for path, held in found["own"].items():
         if not isinstance(held, list) or len(held) > 1:
             return f"own[{ascii(path)[:40]}] is not a list of at most one value"
-    try:
-        # JSON in Python may hold infinite numbers, and half a surrogate pair.
-        json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
-    except ValueError:
-        return "it holds a value that is not JSON"
     return ""
 
 

@@ -142,13 +142,20 @@ def _allocatable_values(config: EffectiveConfig) -> Iterator[Finding]:
         none = '"none"' if newer else "'none'"
         message = f"{IC}{ENFORCE} may not contain additional enforcements when {none} is specified"
         yield path, message, "Keep [none] alone, or remove none."
+    yield from _enforced_cgroups(config, named)
+
+
+def _enforced_cgroups(config: EffectiveConfig, named: Sequence[str]) -> Iterator[Finding]:
+    """Yield a finding for each named value whose cgroup is not set."""
     for value, (field, since) in _ENFORCEABLE.items():
         is_enforced = value in named and since <= config.minor
         if is_enforced and field and not config.text(field):
             plain = value.replace("-compressible", "")
-            words = f'"{plain}" or "{plain}-compressible" included' if newer else f"'{value}' contained"
+            words = f"'{value}' contained"
+            if config.minor >= _COMPRESSIBLE:
+                words = f'"{plain}" or "{plain}-compressible" included'
             message = f"{IC}{field} (--{plain}-cgroup) must be specified when {words} in {ENFORCE}"
-            yield path, message, f"Set {field} on this node, or remove {value}."
+            yield "enforceNodeAllocatable", message, f"Set {field} on this node, or remove {value}."
 
 
 def _system_cgroups(config: EffectiveConfig) -> Iterator[Finding]:
@@ -218,11 +225,16 @@ def _shutdown(config: EffectiveConfig) -> Iterator[Finding]:
     if critical > total or (not newer and min(total, critical) < 0):
         remedy = f"{part} is the last part of {path}: give it at most the same time."
         yield path, f"{IC}{_critical_part(_braced(critical), _braced(total), newer)}", remedy
-    for name, value in ((path, total), (part, critical)):
-        if 0 < value < 10**9 or (newer and value < 0):
-            word = name if newer else name[0].upper() + name[1:]
-            message = f"{IC}{word} {_braced(value)} must be either zero or otherwise >= 1 sec"
-            yield name, message, "Give 0s, or 1s and more."
+    yield from _shutdown_seconds(path, total, newer)
+    yield from _shutdown_seconds(part, critical, newer)
+
+
+def _shutdown_seconds(name: str, value: int, newer: bool) -> Iterator[Finding]:
+    """Yield the finding for a period of this many nanoseconds. C(newer): of a kubelet from 1.24 on."""
+    if 0 < value < 10**9 or (newer and value < 0):
+        word = name if newer else name[0].upper() + name[1:]
+        message = f"{IC}{word} {_braced(value)} must be either zero or otherwise >= 1 sec"
+        yield name, message, "Give 0s, or 1s and more."
 
 
 def _braced(nanoseconds: int) -> str:

@@ -48,7 +48,7 @@ class Action(NamedTuple):
 
 def action(seen: Seen) -> Action:
     """Return what a follower does next."""
-    orders, trial = seen.orders, seen.trial
+    orders = seen.orders
     if orders.transport == following.SSH:
         return Action(NOTHING)
     if orders.trial and orders.trial != seen.answer.judged:
@@ -58,6 +58,12 @@ def action(seen: Seen) -> Action:
     refusal = _refusal(seen)
     if refusal:
         return Action(REFUSE, refusal)
+    return _change(seen)
+
+
+def _change(seen: Seen) -> Action:
+    """Return how the node gets what its Node names."""
+    trial = seen.trial
     if _is_done(seen) and (trial is None or _is_of_seed(seen, trial)):
         return Action(ANSWER)
     if seen.source is None:

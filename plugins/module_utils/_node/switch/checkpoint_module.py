@@ -94,12 +94,18 @@ class _Run:
             if back != source:
                 back = self._whole(back)
             self._switch(source, good=back)
-        elif os.path.exists(GUARD) and not self.pretend and (armed is None or armed.confirmed):
-            # On a full disk, the next change reports it.
-            with contextlib.suppress(StoreError):
-                base.queue_again(self.store, annotation.CONFIRMED if armed else "")
-            start_guard()
+        elif os.path.exists(GUARD) and not self.pretend:
+            self._report_again(armed)
         self._collect()
+
+    def _report_again(self, armed: Trial | None) -> None:
+        """Let the guard report what is done already; while a trial lasts, the guard reports it at its end."""
+        if armed is not None and not armed.confirmed:
+            return
+        # On a full disk, the next change reports it.
+        with contextlib.suppress(StoreError):
+            base.queue_again(self.store, annotation.CONFIRMED if armed else "")
+        start_guard()
 
     def confirmed(self) -> None:
         assigned, armed = self.store.assigned(), self.store.trial()

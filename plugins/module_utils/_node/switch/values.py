@@ -295,6 +295,19 @@ class Arming:
         if good == source or (last is not None and last.failed and last.to == good):
             # What runs now is the better choice, if that is another source.
             revert_to = self.store.resolve().source or good
+        return Trial(
+            source,
+            revert_to,
+            Moment.now(),
+            self.options["trial_seconds"],
+            invocation=self.found.invocation,
+            kubelet_version=self.found.kubelet_version,
+            state_files=self._state_files(revert_to),
+            extra=self._extra(revert_to),
+        )
+
+    def _extra(self, revert_to: Source | None) -> dict[str, t.Any]:
+        """Return what a trial has only if it matters; see Trial."""
         options, found = self.options, self.found
         extra: dict[str, t.Any] = {}
         if options["confirm_seconds"] is not None:
@@ -311,16 +324,7 @@ class Arming:
         if earlier and earlier.extra.get("was_healthy", True):
             # The kubelet may be down because of the earlier trial. What counts is how it ran before both.
             extra["was_healthy"] = True
-        return Trial(
-            source,
-            revert_to,
-            Moment.now(),
-            options["trial_seconds"],
-            invocation=found.invocation,
-            kubelet_version=found.kubelet_version,
-            state_files=self._state_files(revert_to),
-            extra=extra,
-        )
+        return extra
 
     def keep_files(self, fresh: Trial) -> None:
         """Copy the state files of a trial before its switch. Raises FileError, also for one that cannot be removed.
