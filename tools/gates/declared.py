@@ -154,7 +154,7 @@ PLAYED = [
 ]
 OTHER_VERSIONS = [
     *["tests/unit/extensions", "tests/unit/playbooks", "tests/unit/plugins"],
-    *files("unit/roles", "argument_specs by_hand declared_values kubeadm_of_one_group window"),
+    *files("unit/roles", "argument_specs declared_values window"),
     # A rollout on a terminal and an interrupt show the callback. The gate `unit` has its other runs.
     *("--deselect", f"{CALLBACK}_an_interrupted_run_leaves_its_report"),
     *("--deselect", f"{CALLBACK}_check_mode_is_reported_and_a_pause_is_not_a_failure"),
@@ -163,6 +163,8 @@ OTHER_VERSIONS = [
     *FEW_EXAMPLES,
     *ON_ALL_CORES,
 ]
+# Whole roles in plays of a user.
+BY_HAND = files("unit/roles", "by_hand kubeadm_of_one_group")
 # Their code knows neither Ansible nor the package kubernetes.
 PURE = [f"tests/unit/plugins/module_utils/{room}" for room in ("_config", "_node")]
 PURE += [f"tests/unit/plugins/module_utils/_cluster/{room}" for room in ("objects", "rollout", "stages")]
@@ -174,7 +176,7 @@ def unit_lowest(long: bool) -> list[str]:
     """Unit tests with the lowest versions that the collection supports: ansible-core 2.16, kubernetes 28.1.0. Without
     those of code that uses neither.
     """
-    return [*OTHER_VERSIONS, *without(PURE), *unless(long)]
+    return [*OTHER_VERSIONS, *BY_HAND, *without(PURE), *unless(long)]
 
 
 @tests("quick", other_tools, "short", "long")
@@ -183,8 +185,7 @@ def unit_other_python(long: bool) -> list[str]:
     later; long: 2.19 on 3.11, also those of code that knows neither Ansible nor the package kubernetes.
     """
     # The long tier plays all roles with 2.21.
-    played = files("unit/roles", "by_hand kubeadm_of_one_group")
-    return [*OTHER_VERSIONS, *(MORE_PURE if long else without([*PURE, *played])), *NOT_LONG]
+    return [*OTHER_VERSIONS, *([*BY_HAND, *MORE_PURE] if long else without(PURE)), *NOT_LONG]
 
 
 @gate("slow", "short", "long")
@@ -238,7 +239,7 @@ gate("quick")(bodies.galaxy)
 
 @gate("slow")
 def sanity(session: nox.Session) -> None:
-    """ansible-test sanity of what Galaxy gets: all tests, no ignore files. In the long tier, sanity_lowest has the rest."""
+    """ansible-test sanity of what Galaxy gets: all tests, no ignore files. The long tier has the rest."""
     ignored = list(ROOT.glob("tests/sanity/ignore*"))
     if ignored:
         session.error(f"sanity passes without ignore files: remove {', '.join(map(str, ignored))}")
@@ -248,7 +249,7 @@ def sanity(session: nox.Session) -> None:
 
 @gate("slow", "long")
 def sanity_lowest(session: nox.Session) -> None:
-    """ansible-test sanity of the lowest ansible-core, also of the folder tests: all tests, no ignore files."""
+    """ansible-test sanity of the whole repository with the lowest ansible-core: all tests, no ignore files."""
     lowest_tools(session).run("python tools/sanity.py", str(CACHE / "sanity_lowest"), *session.posargs)
 
 
@@ -296,10 +297,10 @@ def e2e_rollout(long: bool) -> list[str]:
 
 @tests("lab_second", lowest_tools, "short", "long")
 def e2e_lowest(long: bool) -> list[str]:
-    """The life of a change, and a bad value, with the lowest versions that the collection supports. On the simulation,
-    since e2e_rollout has the real kubelets. Long: all of the short tier of e2e on the lab.
+    """The life of a change with the lowest versions that the collection supports. On the simulation, since e2e_rollout
+    has the real kubelets, and unit_lowest rollouts that fail. Long: all of the short tier of e2e on the lab.
     """
-    return [*STAGES, *NOT_LONG] if long else [ROLLOUT, "-k", "two_groups or bad_value"]
+    return [*STAGES, *NOT_LONG] if long else [ROLLOUT, "-k", "two_groups"]
 
 
 @tests("lab_second", other_tools, "long")

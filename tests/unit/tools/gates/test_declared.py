@@ -71,6 +71,14 @@ def test_what_is_named_exists(tier: bool) -> None:
         assert [path for path in named if not (ROOT / path.partition("::")[0]).exists()] == []
 
 
+@pytest.mark.parametrize("tier", [False, True])
+def test_what_is_left_out_is_not_named(tier: bool) -> None:
+    """pytest ignores a file of a folder that it collects, but not one that it gets by name."""
+    for name, one in GATES.items():
+        words = one.tests(tier)
+        assert [word for word in words if f"--ignore={word}" in words] == [], name
+
+
 def test_other_versions_run_every_room_that_knows_ansible() -> None:
     """A new room is one of these or of the others."""
     rooms = {path.parts[2] for path in map(type(ROOT), FILES) if path.parts[1] == "unit"}
