@@ -97,9 +97,7 @@ def play(ansible: Ansible, playbook: str, **more: t.Any) -> Run:
     ("playbook", "given", "words"),
     [
         ("reset", {}, "nothing to reset"),
-        pytest.param(
-            "migrate", {"kubelet_config_delivery": "checkpoint"}, "nothing to migrate", marks=pytest.mark.long
-        ),
+        ("migrate", {"kubelet_config_delivery": "checkpoint"}, "nothing to migrate"),
     ],
 )
 def test_a_run_that_changes_nothing_shows_that(
