@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every gate of this repository, declared once: its lane, its tiers, its tests; and the lanes, the labs, the limits.
 
-The lane of a gate states what it needs: `quick`, `beside` and `slow` nothing, the others a lab of their own. By hand, a
-gate uses the lab that LIVENODES_LAB_* names (see tests/lab/README.md).
+The lane of a gate states what it needs: `quick`, `single`, `beside` and `slow` nothing, the others a lab of their own.
+By hand, a gate uses the lab that LIVENODES_LAB_* names (see tests/lab/README.md).
 
 A gate of both tiers runs fewer points of its products in the short tier: it leaves out the tests and parameters that
 are marked `long`, and some whole files. A file may become one of these when another one of the short tier shows its
@@ -210,22 +210,22 @@ def changelog(session: nox.Session) -> None:
         newest(session).run("antsibull-changelog lint-changelog-yaml changelogs/changelog.yaml")
 
 
-gate("quick")(bodies.docs)
+gate("single")(bodies.docs)
 
 
-@gate("quick")
+@gate("single")
 def ansible_lint(session: nox.Session) -> None:
     """ansible-lint, production profile, without network."""
     newest(session).run("ansible-lint --offline --profile production --strict")
 
 
-@gate("quick")
+@gate("single")
 def molecule(session: nox.Session) -> None:
     """Roles that need no cluster: converge, again without a change, verify."""
     newest(session).run("molecule test --all --exclude lab/*", *session.posargs)
 
 
-@tests("quick", browser_tools)
+@tests("single", browser_tools)
 def browser(_long: bool) -> list[str]:
     """The HTML report in a real Chromium: 3, 100 and 3,000 nodes, light and dark, and nothing asked of the network. The
     style of the documentation site at phone width.
@@ -233,8 +233,8 @@ def browser(_long: bool) -> list[str]:
     return ["tests/browser"]
 
 
-# A quick gate, not a slow one: the importer gives ansible-lint 180 s.
-gate("quick")(bodies.galaxy)
+# Not a slow one: the importer gives ansible-lint 180 s.
+gate("single")(bodies.galaxy)
 
 
 @gate("slow")

@@ -50,7 +50,7 @@ def test_pytest_gets_the_arguments_of_the_tier(
 
 
 def test_each_lane_of_a_lab_has_a_row() -> None:
-    labs = {one.lane for one in GATES.values()} - {"quick", "beside", "slow"}
+    labs = {one.lane for one in GATES.values()} - {"quick", "single", "beside", "slow"}
     assert sorted(lane for row in declared.ROWS for lane in row) == sorted(labs) == sorted(declared.labs())
 
 
