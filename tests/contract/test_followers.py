@@ -191,7 +191,7 @@ def test_the_life_of_a_group_without_logins(group: Group) -> None:
 
 @pytest.mark.long
 def test_drift_and_a_refused_configuration_of_a_group_without_logins(group: Group) -> None:
-    """No kubelet is restarted for them."""
+    """No kubelet is restarted for either."""
     group.declare({"kubeAPIQPS": 61})
     group.play("rollout", kubelet_config_serial=3)
     group.check_rows()
@@ -202,6 +202,7 @@ def test_drift_and_a_refused_configuration_of_a_group_without_logins(group: Grou
     assert [[item["path"] for item in found[name]["drift"]] for name in group.names] == [["kubeAPIQPS"]] * 3
     assert not group.differences(found), found
     _fails_in_the_first_batch(group, REFUSED, "refused", "staticPodPath: the folder /etc/kubernetes/absent")
+    group.play("reset", kubelet_config_serial=3)
 
 
 def _migrates(group: Group) -> None:
