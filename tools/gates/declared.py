@@ -225,7 +225,8 @@ def molecule(session: nox.Session) -> None:
     newest(session).run("molecule test --all --exclude lab/*", *session.posargs)
 
 
-@tests("single", browser_tools)
+# Not `single`: on a new machine the parts of the labs are built then, and both install packages of Debian.
+@tests("quick", browser_tools)
 def browser(_long: bool) -> list[str]:
     """The HTML report in a real Chromium: 3, 100 and 3,000 nodes, light and dark, and nothing asked of the network. The
     style of the documentation site at phone width.
