@@ -20,15 +20,15 @@ from pathlib import Path
 from collection_tree import copy
 
 # ansible-test creates environments without pip and installs pip with a script that it downloads. According to its
-# documentation, the script may also be placed in its cache. This script needs no download: it starts from the pip
-# inside Python and installs the version that ansible-test asks for.
-BOOTSTRAP = """\
+# documentation, the script may also be placed in its cache. This script needs no download of its own: the pip of this
+# program's environment installs the version that ansible-test asks for.
+BOOTSTRAP = f"""\
 import subprocess
 import sys
 
 wanted = [word for word in sys.argv[1:] if word not in ("--no-setuptools", "--no-wheel")]
-subprocess.run([sys.executable, "-m", "ensurepip"], check=True)
-subprocess.run([sys.executable, "-m", "pip", "install", *wanted], check=True)
+pip = [{sys.executable!r}, "-m", "pip", "--python", sys.executable]
+subprocess.run([*pip, "install", *wanted], check=True)
 """
 
 
@@ -68,7 +68,8 @@ def write_pip_settings(home: Path) -> None:
     lines = [f"{key} = {value}\n" for key, value in settings.items()]
     folder = home / ".config" / "pip"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "pip.conf").write_text("[global]\n" + "".join(lines), encoding="utf-8")
+    # There are ten environments. Python compiles what is imported; pip would compile all. `no` switches it off.
+    (folder / "pip.conf").write_text("[global]\n" + "".join(lines) + "[install]\nno-compile = no\n", encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:

@@ -172,7 +172,7 @@ def played(bench: Bench, tasks: list[dict[str, t.Any]], turns: int) -> tuple[lis
     """
     each = len(tasks) // (turns + 1)
     with tempfile.TemporaryDirectory() as home:
-        ansible = Ansible(Path(home), bench.lab.kubeconfig, bench.lab.inventory)
+        ansible = Ansible(Path(home), bench.lab.kubeconfig, bench.lab.inventory).as_installed()
         used, logs = [], []
         for name, chosen in (("first", tasks[:each]), ("others", tasks[each:])):
             play = playbook_of(Path(home), {"hosts": bench.node.name, "tasks": chosen})

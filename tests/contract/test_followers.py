@@ -1,8 +1,9 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The life of a group with followers, whose sshd is stopped: rollout, migration, drift, a refused, a deadly and an
-unconfirmed configuration, rollback and reset. A twin that is reached over ssh takes part, and its rows are the same.
+"""The life of a group with followers, whose sshd is stopped: rollout, migration, a deadly and an unconfirmed
+configuration, rollback and reset; drift and a refused configuration. A twin that is reached over ssh takes part, and
+its rows are the same.
 """
 
 from __future__ import annotations
@@ -128,8 +129,6 @@ def group(site: Site, tmp_path: Path) -> t.Iterator[Group]:
     names = group.following
     group.ansible.host_variables(**{name: {"kubelet_config_delivery": "checkpoint"} for name in group.names})
     _to_own_files(group)
-    refused = group.play("follow", *names, fails=True)
-    assert "kubelet_config_follow_unprotected" in refused.output, refused.output
     try:
         run = group.play("follow", *names, kubelet_config_follow_unprotected=True)
         assert [run.recap(name)["changed"] for name in names] == [1, 1], run.output
@@ -173,9 +172,8 @@ def test_the_life_of_a_group_without_logins(group: Group) -> None:
         _migrates(group)
 
     group.declare({"kubeAPIQPS": 62})
-    _drifts(group)
-
-    _stops_after_the_first_batch(group)
+    _fails_in_the_first_batch(group, DEADLY, "reverted", "listen tcp 192.0.2.1:10250", *BY_WHOM)
+    assert group.qps() == [61, 61, 61]
 
     _by_hand(group)
     group.play("rollout", kubelet_config_serial=3)
@@ -191,6 +189,22 @@ def test_the_life_of_a_group_without_logins(group: Group) -> None:
     assert group.restarted(before) == set(group.names)
 
 
+@pytest.mark.long
+def test_drift_and_a_refused_configuration_of_a_group_without_logins(group: Group) -> None:
+    """No kubelet is restarted for either."""
+    group.declare({"kubeAPIQPS": 61})
+    group.play("rollout", kubelet_config_serial=3)
+    group.check_rows()
+    group.declare({"kubeAPIQPS": 62})
+    file = group.ansible.home / "drift.json"
+    group.play("drift", fails=True, kubelet_config_drift_file=str(file))
+    found = json.loads(file.read_text())["nodes"]
+    assert [[item["path"] for item in found[name]["drift"]] for name in group.names] == [["kubeAPIQPS"]] * 3
+    assert not group.differences(found), found
+    _fails_in_the_first_batch(group, REFUSED, "refused", "staticPodPath: the folder /etc/kubernetes/absent")
+    group.play("reset", kubelet_config_serial=3)
+
+
 def _migrates(group: Group) -> None:
     """Canary and twin get a drop-in; what they run stays equal."""
     pair = {name: group.live(name) for name in (group.canary, group.twin)}
@@ -201,30 +215,15 @@ def _migrates(group: Group) -> None:
     group.check_rows()
 
 
-def _drifts(group: Group) -> None:
-    file = group.ansible.home / "drift.json"
-    group.play("drift", fails=True, kubelet_config_drift_file=str(file))
-    found = json.loads(file.read_text())["nodes"]
-    assert [[item["path"] for item in found[name]["drift"]] for name in group.names] == [["kubeAPIQPS"]] * 3
-    assert not group.differences(found), found
-
-
-def _stops_after_the_first_batch(group: Group) -> None:
-    """Canary and twin refuse a configuration, then die of one. Both are named, and the other node is untouched."""
+def _fails_in_the_first_batch(group: Group, config: dict[str, t.Any], state: str, cause: str, *without: str) -> None:
+    """Canary and twin refuse a configuration or die of it. Both are named, and the other node is untouched."""
     first = group.look()
-    _fails(group, REFUSED, "refused", "staticPodPath: the folder /etc/kubernetes/absent")
-    assert group.look() == first
-    _fails(group, DEADLY, "reverted", "listen tcp 192.0.2.1:10250", *BY_WHOM)
-    assert group.restarted(first) == {group.canary, group.twin}
-    assert group.qps() == [61, 61, 61]
-
-
-def _fails(group: Group, config: dict[str, t.Any], state: str, cause: str, *without: str) -> None:
     run = group.play("rollout", fails=True, kubelet_config=config, kubelet_config_allow_invalid=True)
     assert f"Untouched hosts: {group.other}" in run.output, run.output
     rows = group.check_rows(*without)
     assert [rows[name]["state"] for name in group.names] == [state, state, "untouched"]
     assert all(cause in rows[name]["cause"] for name in (group.canary, group.twin)), rows
+    assert group.restarted(first) == ({group.canary, group.twin} if state == "reverted" else set())
 
 
 def _by_hand(group: Group) -> None:

@@ -125,7 +125,13 @@ def test_an_older_follower_is_updated_in_the_middle_of_a_trial(guarded: Guarded)
         pytest.param(REFUSED, "maxPods (--max-pods) -3 must not be a negative number", marks=pytest.mark.long),
     ],
 )
-@pytest.mark.parametrize("after", ["nothing", pytest.param("a good one", marks=pytest.mark.long_on_sim)])
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param("nothing", marks=pytest.mark.long_on_lab),
+        pytest.param("a good one", marks=pytest.mark.long_on_sim),
+    ],
+)
 @pytest.mark.fault(case=3)
 @pytest.mark.fault(case=7)
 @pytest.mark.fault(case=16)

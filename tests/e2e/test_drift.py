@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import time
 import typing as t
 
 import pytest
@@ -128,13 +127,6 @@ def test_every_cause_of_a_mixed_fleet(
     row = rows["n3", "kubeAPIQPS"]
     assert [row[stage] for stage in ("declared", "pushed", "assigned", "disk", "live")] == [57, 57, 57, 66, 57]
     assert flags in rows["n3", "eventBurst"]["message"] and active in row["message"]
-    for _attempt in range(3):
-        again, same, _found = drift(ansible, "--check")
-        # For a moment: a busy kubelet of 1.20 that could not download its edited ConfigMap in time.
-        if "internal failure" not in again.output:
-            break
-        time.sleep(15)
-    assert (again.code, same) == (run.code, rows)
     assert views(lab, ("n1", "n3")) == changed
 
     ansible.host_variables(n3={"ansible_port": 2})

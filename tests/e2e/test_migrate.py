@@ -102,9 +102,6 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
         assert notes(lab, "n1")["source"]["configMap"] == native.status["active"]["configMap"]
         # A dashboard shows the same as before.
         assert of_guard(lab) == served
-        again = ansible.playbook("migrate", *to("checkpoint"))
-        assert (again.code, again.recap("n1")["changed"]) == (0, 0), again.output
-        assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0
 
         # As in a cluster after 1.23: the kubelet runs without --dynamic-config-dir.
         node.set_dynamic(False)
@@ -122,5 +119,4 @@ def test_there_and_back(lab: Lab, ansible: Ansible, assigned: str) -> None:
     assert (now.spec, now.status["active"], now.configz) == (native.spec, native.status["active"], native.configz)
     assert (notes(lab, "n1"), node.run(LAYOUT)) == ({}, assigned)
     assert of_guard(lab) == []
-    assert ansible.playbook("migrate", *to("native")).recap("n1")["changed"] == 0
     assert ansible.playbook("rollout", *N1).recap("n1")["changed"] == 0

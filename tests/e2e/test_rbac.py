@@ -15,14 +15,24 @@ FOR_PROXY = FOLDER / "option-read-proxy.yaml"
 N1 = ("-e", "kubelet_config_hosts=n1")
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("rollout", "reset", "prune"),
+        pytest.param(("dump", "plan", "stage", "rollout", "drift", "reset", "prune"), marks=pytest.mark.long),
+    ],
+    ids=["those that write", "all"],
+)
 @pytest.mark.fault(case=30)
-def test_the_manifests_of_single_playbooks(lab: Lab, fleet: tuple[str, ...], ansible: Ansible) -> None:
+def test_the_manifests_of_single_playbooks(
+    lab: Lab, fleet: tuple[str, ...], ansible: Ansible, names: tuple[str, ...]
+) -> None:
     """The API server accepts them, and each is enough for its playbook. tests/unit/roles takes each permission away."""
     user = {"K8S_AUTH_KUBECONFIG": str(lab.user_kubeconfig(USER))}
     ansible.variables(workers_a={"kubelet_config": {"maxPods": 70}})
     refused = ansible.playbook("rollout", *N1, **user)
     assert refused.code != 0 and "docs/rbac" in refused.output, refused.output
-    for name in ("dump", "plan", "stage", "rollout", "drift", "reset", "prune"):
+    for name in names:
         paths = ("-f", FOLDER / f"{name}.yaml", *(() if name == "prune" else ("-f", FOR_PROXY)))
         lab.kubectl("apply", *paths)
         try:

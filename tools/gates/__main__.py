@@ -5,10 +5,10 @@
 
 Usage: python -m tools.gates [--long] [GATE ...]      without names: all gates of the tier
 
-A failing gate does not stop the others. The quick gates run one after the other, while the parts of the labs are built
-beside them. The gates that need a lab of tests/lab follow, in lanes side by side: they mostly wait for kubelets. The
-gates that run alone start when all lanes are empty. The gates `beside` the labs have a lane of their own, and so have
-the slow gates, at the lowest priority.
+A failing gate does not stop the others. The quick gates run one after the other, and beside them, also one after the
+other, the gates `single`, which use one processor. Meanwhile the parts of the labs are built. The gates that need a lab
+of tests/lab follow, in lanes side by side: they mostly wait for kubelets. The gates that run alone start when all lanes
+are empty. The gates `beside` the labs have a lane of their own, and so have the slow gates, at the lowest priority.
 
 The labs of the lanes are in declared.py. LIVENODES_LAB_DIR, LIVENODES_LAB_BRIDGE and LIVENODES_LAB_SUBNET name the lab
 of the lane `lab`; LIVENODES_LABn_DIR and so on name the lab with the number n. Those of lab_modern and lab_node_modern
@@ -93,12 +93,14 @@ class Run:
     def all(self) -> None:
         """Run the gates. Raises Interrupted."""
         quick = self.names("quick")
-        with ThreadPoolExecutor(len(declared.ROWS) + 3) as pool:
+        with ThreadPoolExecutor(len(declared.ROWS) + 4) as pool:
             parts = pool.submit(self.build)
             # The first one fills the environment that most gates share, at full speed: an idle one would delay all.
             self.run(quick[:1])
             slow = pool.submit(self.run, self.names("slow"), idle=True)
+            single = pool.submit(self.run, self.names("single"))
             self.run(quick[1:])
+            single.result()
             parts.result()
             beside = pool.submit(self.run, self.names("beside"))
             rows = [pool.submit(self.row, lanes) for lanes in declared.ROWS]

@@ -127,7 +127,7 @@ def ansible(home: Path, served: Served, point: Point) -> Ansible:
         else {}
         for number in range(point.nodes)
     }
-    made = Ansible.of_api(home / "home", served.url, {"all": {"hosts": hosts}})
+    made = Ansible.of_api(home / "home", served.url, {"all": {"hosts": hosts}}).as_installed()
     made.variables(all={"kubelet_config": {"kubeAPIQPS": first, "kubeAPIBurst": first}})
     return made
 

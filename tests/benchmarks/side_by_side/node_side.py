@@ -94,7 +94,7 @@ class Node:
         self.bench = Bench(lab, self.name)
         self.own, self.flags = (self.bench.node.run(f"cat {path}") for path in (CONFIG, FLAGS))
         self.configmap = json.loads(lab.kubectl("get", *CONFIGMAP, "-o", "json"))["data"]["kubelet"]
-        self.ansible = Ansible(home / "ansible", lab.kubeconfig, lab.inventory)
+        self.ansible = Ansible(home / "ansible", lab.kubeconfig, lab.inventory).as_installed()
 
     def text(self, changes: Config) -> str:
         """Return the node's own configuration with changes."""

@@ -95,7 +95,8 @@ def module(cluster: Cluster) -> Took:
 def rollout(cluster: Cluster, config: dict[str, t.Any], **options: t.Any) -> Took:
     """(b) The playbook rollout."""
     home = cluster.home / f"ours-{time.monotonic_ns()}"
-    playing = Ansible.of_api(home, cluster.url, {"all": {"hosts": dict.fromkeys(cluster.names)}})
+    hosts = {"all": {"hosts": dict.fromkeys(cluster.names)}}
+    playing = Ansible.of_api(home, cluster.url, hosts).as_installed()
     given = {
         "kubelet_config": config, "kubelet_config_serial": "10%", "kubelet_config_max_unavailable": "10%",
         "kubelet_config_soak_seconds": 0, "kubelet_config_wait_timeout": 20, **options,

@@ -56,6 +56,30 @@ class Job:
         )
 
 
+def answers(*nodes: str) -> dict[str, t.Any]:
+    """Return answers for a rollout to these nodes: text, integer, multiple choice and multiselect, as surveys have."""
+    return {
+        "kubelet_config_hosts": list(nodes),
+        "kubelet_config_allow_effect": "disrupt",
+        "kubelet_config_allow_invalid": "false",
+        "kubelet_config_kubeadm": "ignore",
+        "kubelet_config_serial": "1,50%",
+        "kubelet_config_max_unavailable": "100%",
+        "kubelet_config_max_failed": 0,
+        "kubelet_config_control_plane": "last",
+        "kubelet_config_unready_first": "false",
+        "kubelet_config_soak_seconds": 2,
+        "kubelet_config_allow_pod_loss": "true",
+        "kubelet_config_drain": "never",
+        "kubelet_config_drain_timeout": 60,
+        "kubelet_config_drain_emptydir": "false",
+        "kubelet_config_drain_force": "true",
+        "kubelet_config_wait_timeout": 120,
+        "kubelet_config_pause": "false",
+        "kubelet_config_lease_seconds": 5,
+    }
+
+
 class Controller:
     """Launches jobs and numbers them from 1."""
 

@@ -35,7 +35,7 @@ def change(fields: dict[str, t.Any], **variables: t.Any) -> tuple[str, str]:
     return extra(kubelet_config=fields, **variables)
 
 
-@pytest.mark.parametrize(("careful", "node"), [("a", "n1"), ("b", "n2")])
+@pytest.mark.parametrize(("careful", "node"), [("a", "n1"), pytest.param("b", "n2", marks=pytest.mark.long)])
 def test_each_group_has_its_allowed_effect(ansible: Ansible, fleet: PlayedCluster, careful: str, node: str) -> None:
     """A change of the careful group passed, since the other one came first."""
     allow = {"a": "drain", "b": "drain", careful: "safe"}

@@ -97,9 +97,7 @@ def play(ansible: Ansible, playbook: str, **more: t.Any) -> Run:
     ("playbook", "given", "words"),
     [
         ("reset", {}, "nothing to reset"),
-        pytest.param(
-            "migrate", {"kubelet_config_delivery": "checkpoint"}, "nothing to migrate", marks=pytest.mark.long
-        ),
+        ("migrate", {"kubelet_config_delivery": "checkpoint"}, "nothing to migrate"),
     ],
 )
 def test_a_run_that_changes_nothing_shows_that(
@@ -148,7 +146,7 @@ def test_a_node_that_failed_is_first(tmp_path: Path, fresh: Fleet) -> None:
 
 @pytest.mark.parametrize("playbook", ["rollback", pytest.param("reset", marks=pytest.mark.long)])
 def test_what_nodes_that_join_get_goes_back_too(tmp_path: Path, fresh: Fleet, playbook: str) -> None:
-    """Only what the rollout has written: what others changed since stays, and without permission all stays."""
+    """Only what the rollout has written: what others changed since stays."""
     ansible = playbooks(tmp_path, fresh)
     update = {"kubelet_config_kubeadm": "update"}
     assert play(ansible, "rollout", kubelet_config={"eventBurst": 31, "maxPods": BAD}, **update).code == 0
@@ -156,10 +154,6 @@ def test_what_nodes_that_join_get_goes_back_too(tmp_path: Path, fresh: Fleet, pl
     joined = json.loads(configmap["data"]["kubelet"])
     assert joined == {**objects.HEADER, "eventBurst": 31, "maxPods": BAD}
     configmap["data"]["kubelet"] = json.dumps({**joined, "maxPods": 50, "eventRecordQPS": 7})
-    before = json.dumps(fresh.configmaps[KUBEADM]["data"])
-    checked = play(ansible, playbook, kubelet_config_kubeadm="check")
-    assert checked.code == 0 and "eventBurst" in checked.output, checked.output
-    assert json.dumps(fresh.configmaps[KUBEADM]["data"]) == before
     back = play(ansible, playbook, **update)
     assert back.code == 0, back.output
     assert json.loads(fresh.configmaps[KUBEADM]["data"]["kubelet"]) == {

@@ -50,7 +50,7 @@ def test_pytest_gets_the_arguments_of_the_tier(
 
 
 def test_each_lane_of_a_lab_has_a_row() -> None:
-    labs = {one.lane for one in GATES.values()} - {"quick", "beside", "slow"}
+    labs = {one.lane for one in GATES.values()} - {"quick", "single", "beside", "slow"}
     assert sorted(lane for row in declared.ROWS for lane in row) == sorted(labs) == sorted(declared.labs())
 
 
@@ -69,6 +69,14 @@ def test_what_is_named_exists(tier: bool) -> None:
     for one in GATES.values():
         named = [word.removeprefix("--ignore=") for word in one.tests(tier) if "tests/" in word]
         assert [path for path in named if not (ROOT / path.partition("::")[0]).exists()] == []
+
+
+@pytest.mark.parametrize("tier", [False, True])
+def test_what_is_left_out_is_not_named(tier: bool) -> None:
+    """pytest ignores a file of a folder that it collects, but not one that it gets by name."""
+    for name, one in GATES.items():
+        words = one.tests(tier)
+        assert [word for word in words if f"--ignore={word}" in words] == [], name
 
 
 def test_other_versions_run_every_room_that_knows_ansible() -> None:
