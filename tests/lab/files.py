@@ -66,14 +66,9 @@ NODE_LINKS = {
     **{
         f"/etc/systemd/system/{unit}": "/dev/null"
         for unit in (
-            "systemd-sysctl.service",
-            "systemd-modules-load.service",
-            "systemd-binfmt.service",
-            "proc-sys-fs-binfmt_misc.automount",
-            "systemd-pstore.service",
-            "e2scrub_reap.service",
-            "systemd-logind.service",
-            "getty@tty1.service",
+            *("systemd-sysctl.service", "systemd-modules-load.service", "systemd-binfmt.service"),
+            *("proc-sys-fs-binfmt_misc.automount", "systemd-pstore.service", "e2scrub_reap.service"),
+            *("systemd-logind.service", "getty@tty1.service"),
         )
     },
 }

@@ -56,8 +56,7 @@ class Pods:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    # -- pods
-    # ------------------------------------------------------------------------------------------------------------
+    # Pods
 
     def create(
         self,
@@ -143,8 +142,7 @@ class Pods:
         self.wait_gone(*names)
         self._bound = [name for name in self._bound if name not in names]
 
-    # -- budgets
-    # ---------------------------------------------------------------------------------------------------------
+    # Budgets
 
     def budget(self, name: str, labels: t.Mapping[str, str], allowed: int = 0) -> str:
         """Create a PodDisruptionBudget for pods with these labels that allows `allowed` evictions; return its name."""
@@ -183,8 +181,7 @@ class Pods:
             "application/merge-patch+json",
         )
 
-    # -- the end
-    # ---------------------------------------------------------------------------------------------------------
+    # The end
 
     def close(self) -> None:
         """Remove everything, including what a test has partly deleted.
