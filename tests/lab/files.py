@@ -14,7 +14,7 @@ DYNAMIC_CONFIG_DIR = "/var/lib/kubelet/dynamic-config"
 LAST_DYNAMIC = 23
 
 
-def default_kubelet(own: Traits, dynamic: bool, minor: int = kubeadm.DEFAULT_MINOR, address: str = "") -> str:
+def default_kubelet(own: Traits, dynamic: bool, minor: int, address: str) -> str:
     """Return `/etc/default/kubelet`, which kubeadm reserves for the administrator's additional flags.
 
     Kubelets of later minors need a default route or the node's address.

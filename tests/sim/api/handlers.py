@@ -140,7 +140,7 @@ class Api:
         place = route(path)
         if self.store.minor < FIRST_SERVED.get(place.kind.plural, 0):
             return Answer(404, b"404 page not found\n", {"Content-Type": "text/plain"})
-        reviews.permit(request.user, request.groups, request.method, place, request.json)
+        reviews.permit(request.user, request.method, place)
         self._permit(request, roles.asked(request.method, place, request.query))
         if place.sub == "proxy" and place.kind.plural == "nodes":
             return self._proxied(place, request)
