@@ -213,7 +213,6 @@ users:
 
     @property
     def running(self) -> bool:
-        """Return whether the node's systemd runs."""
         return self.leader() is not None
 
     def leader(self) -> int | None:

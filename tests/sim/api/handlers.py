@@ -42,12 +42,10 @@ class Request:
 
     @property
     def path(self) -> str:
-        """Return the path without the query."""
         return self.url.partition("?")[0]
 
     @property
     def query(self) -> dict[str, str]:
-        """Return the query."""
         return dict(urllib.parse.parse_qsl(self.url.partition("?")[2], keep_blank_values=True))
 
     def json(self) -> t.Any:
@@ -76,7 +74,6 @@ class Answer:
     stream: t.Iterator[bytes] | None = None
 
     def content(self) -> bytes:
-        """Return the bytes of the body."""
         if isinstance(self.body, bytes):
             return self.body
         if isinstance(self.body, Entry):

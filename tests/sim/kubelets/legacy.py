@@ -205,7 +205,6 @@ class LegacyKubelet(Kubelet):
             self.host.after(self.graduation, self._graduate, self.restarts)
 
     def _start(self) -> None:
-        """Run another source."""
         self.passed = False
         self.host.after(self.graduation, self._pass, self.current)
         self.restarted()

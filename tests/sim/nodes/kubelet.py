@@ -46,7 +46,6 @@ def log(level: str, place: str, text: str) -> None:
 
 
 def quoted(text: str) -> str:
-    """Return a text in Go's quotes."""
     return json.dumps(text, ensure_ascii=False)
 
 

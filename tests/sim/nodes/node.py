@@ -185,7 +185,6 @@ class SimNode:
         self.boot()
 
     def start_runtime(self) -> None:
-        """Let the container runtime listen."""
         if self._runtime:
             return
         path = self._sockets / "runtime"

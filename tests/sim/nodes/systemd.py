@@ -84,7 +84,6 @@ class Systemd:
             os.close(handle)
 
     def reload(self) -> None:
-        """Read the units' files again."""
         folders = [self.root / folder[1:] for folder in unit_files.FOLDERS]
         names = {path.name for folder in folders if folder.is_dir() for path in folder.glob("*.service")}
         with self._lock:
@@ -336,7 +335,6 @@ def _mapped(systemd: Systemd, words: list[str], walls: bool) -> list[str]:
 
 
 def _first(words: t.Sequence[str]) -> int:
-    """Return where the command begins."""
     return next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
 
 

@@ -49,7 +49,6 @@ class ControlPlaneNode:
         self.close()
 
     def close(self) -> None:
-        """Make the node a worker again."""
         try:
             self._pods.close()
         finally:
