@@ -50,15 +50,9 @@ def complete(api: Api, name: str, pod_network: str, annotations: dict[str, str])
     made = datetime.datetime.fromisoformat(answer["metadata"]["creationTimestamp"].replace("Z", "+00:00"))
     if (datetime.datetime.now(datetime.UTC) - made).total_seconds() < 2.5:
         return False
-    status, answer = api.request(
-        "PATCH",
-        f"/api/v1/nodes/{name}",
-        {
-            "metadata": {"annotations": annotations},
-            "spec": {"podCIDR": pod_network, "podCIDRs": [pod_network]},
-        },
-        "application/merge-patch+json",
-    )
+    spec = {"podCIDR": pod_network, "podCIDRs": [pod_network]}
+    body = {"metadata": {"annotations": annotations}, "spec": spec}
+    status, answer = api.request("PATCH", f"/api/v1/nodes/{name}", body, "application/merge-patch+json")
     if status != 200:
         raise LabError(f"completing Node {name}: {status} {answer.get('message')}")
     return True
