@@ -98,14 +98,8 @@ class SimNode:
         self.write("/etc/default/kubelet", f"{extra} --hostname-override={self.name}\n")
         (self.root / "etc/systemd/system/kubelet.service.d/90-lab.conf").unlink()
         for folder in (
-            kubeadm.MANIFESTS,
-            "/var/lib/kubelet/pki",
-            "/run/systemd",
-            "/run/containerd",
-            "/proc/net",
-            "/proc/1/ns",
-            "/proc/walls",
-            "/sys/fs/cgroup",
+            *(kubeadm.MANIFESTS, "/var/lib/kubelet/pki", "/run/systemd", "/run/containerd"),
+            *("/proc/net", "/proc/1/ns", "/proc/walls", "/sys/fs/cgroup"),
         ):
             self.at(folder).mkdir(parents=True, exist_ok=True)
         self.write("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory pids\n")

@@ -14,19 +14,8 @@ import sys
 import typing as t
 
 BLANKS = " \t\n\r"
-_ESCAPES = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "\\": "\\",
-    '"': '"',
-    "'": "'",
-    "s": " ",
-}
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
+_ESCAPES |= {"\\": "\\", '"': '"', "'": "'"}
 _NUMBERS = {"x": (2, 16), "u": (4, 16), "U": (8, 16)}
 
 _BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")

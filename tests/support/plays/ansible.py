@@ -17,6 +17,13 @@ import typing as t
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
+ONE_OUTPUT: dict[str, t.Any] = {
+    "text": True,
+    "stdin": subprocess.DEVNULL,
+    "stdout": subprocess.PIPE,
+    "stderr": subprocess.STDOUT,
+}
+"""The streams of a process whose output and errors are one text."""
 NO_KUBECONFIG = "no-kubeconfig"
 """In the output of a run that connects to a cluster, where there is none."""
 
@@ -98,10 +105,7 @@ def bare(home: Path, *arguments: str, timeout: float = 300, **environment: str) 
     done = subprocess.run(
         [str(Path(sys.executable).with_name("ansible-playbook")), *arguments],
         check=False,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
+        **ONE_OUTPUT,
         cwd=home,
         timeout=timeout,
         env={**_own(home, "ANSIBLE_"), **environment},
@@ -187,23 +191,10 @@ class Ansible:
         if name == "reset" and "--limit" not in arguments and "kubelet_config_hosts" not in str(arguments):
             arguments = (*arguments, "-e", "kubelet_config_hosts=all")
         playbook = name if name.endswith(".yml") else f"livenodes.kubelet.{name}"
-        command = [
-            str(Path(sys.executable).with_name("ansible-playbook")),
-            "-i",
-            str(self.inventory),
-            playbook,
-            *arguments,
-        ]
-        return subprocess.Popen(
-            command,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            cwd=self.home,
-            env=taped({**self.environment, **environment}),
-            start_new_session=True,
-        )
+        program = str(Path(sys.executable).with_name("ansible-playbook"))
+        command = [program, "-i", str(self.inventory), playbook, *arguments]
+        variables = taped({**self.environment, **environment})
+        return subprocess.Popen(command, **ONE_OUTPUT, cwd=self.home, env=variables, start_new_session=True)
 
     def playbook(self, name: str, *arguments: str, **environment: str) -> Run:
         """Run a playbook to its end, for 10 minutes at most."""
@@ -219,16 +210,9 @@ class Ansible:
         self, name: str, options: dict[str, t.Any], *arguments: str, host: str = "localhost", **environment: str
     ) -> dict[str, t.Any]:
         """Run one module on the controller, or on another host, and return its result, failed or not."""
-        command = [
-            str(Path(sys.executable).with_name("ansible")),
-            *(() if host == "localhost" else ("-i", str(self.inventory))),
-            host,
-            "-m",
-            f"livenodes.kubelet.{name}",
-            "-a",
-            json.dumps(options),
-            *arguments,
-        ]
+        where = [host] if host == "localhost" else ["-i", str(self.inventory), host]
+        what = ["-m", f"livenodes.kubelet.{name}", "-a", json.dumps(options)]
+        command = [str(Path(sys.executable).with_name("ansible")), *where, *what, *arguments]
         done = subprocess.run(
             command,
             check=False,
