@@ -79,7 +79,6 @@ def generate() -> str:
 
 
 def cells(one: field_row.Field) -> list[str]:
-    """Return the cells of a field."""
     notes = [*costs(one), ", ".join(word for key, word in MARKS.items() if getattr(one, key))]
     if one.flags:
         noun = "flags" if len(one.flags) > 1 else "flag"

@@ -121,7 +121,6 @@ def with_tables(readme: str, entries: dict[str, Options]) -> str:
 
 
 def row(name: str, option: dict[str, t.Any]) -> str:
-    """Return the row of a variable."""
     default = str(option.get("default", ""))
     if option["type"] == "bool":
         default = default.lower()

@@ -105,7 +105,6 @@ def density(text: str) -> collections.Counter[str]:
 
 
 def main() -> None:
-    """Print the table."""
     users: collections.Counter[str] = collections.Counter()
     for path in files(("plugins/**/*.py",)):
         tree = ast.parse(path.read_text())

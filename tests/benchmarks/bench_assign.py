@@ -45,26 +45,15 @@ def bare_loop(lab: Lab, names: list[str], source: dict[str, str]) -> float:
     api = lab.apiserver.api()
     started = time.perf_counter()
     for name in names:
-        api.call(
-            "PATCH",
-            f"/api/v1/nodes/{name}",
-            {"spec": {"configSource": {"configMap": source}}},
-            "application/merge-patch+json",
-        )
+        body = {"spec": {"configSource": {"configMap": source}}}
+        api.call("PATCH", f"/api/v1/nodes/{name}", body, "application/merge-patch+json")
     return time.perf_counter() - started
 
 
 def module(lab: Lab, names: list[str], source: dict[str, str]) -> dict[str, float]:
     """Return time and memory of the module, which also lists, checks the ConfigMap, refuses nodes and reads back."""
-    options = {
-        "state": "present",
-        "nodes": names,
-        "source": source,
-        "sources": None,
-        "delivery": "auto",
-        "check_source": True,
-        "wait": False,
-    }
+    options = {"state": "present", "nodes": names, "source": source, "sources": None}
+    options |= {"delivery": "auto", "check_source": True, "wait": False}
     done = subprocess.run(
         [sys.executable, "-c", MODULE],
         input=json.dumps({"auth": {"kubeconfig": str(lab.kubeconfig)}, "options": options}),
@@ -87,15 +76,10 @@ def main() -> int:
     try:
         sources = []
         for kind in "abcd":
-            place = {"namespace": "kube-system", "name": f"bench-{kind}", "kubeletConfigKey": "kubelet"}
-            body = {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": place["name"], "namespace": "kube-system"},
-                "data": {"kubelet": json.dumps(HEADER)},
-            }
+            place = {"namespace": "kube-system", "name": f"bench-{kind}"}
+            body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": place, "data": {"kubelet": json.dumps(HEADER)}}
             lab.kubectl("apply", "-f", "-", stdin=json.dumps(body))
-            sources.append(place)
+            sources.append({**place, "kubeletConfigKey": "kubelet"})
         for turn in range(2):
             best["loop"] = min(best["loop"], bare_loop(lab, names, sources[2 * turn]))
             measured = module(lab, names, sources[2 * turn + 1])
@@ -104,8 +88,7 @@ def main() -> int:
             best["module"], memory = min(best["module"], measured["seconds"]), max(memory, measured["memory"])
             print(
                 f"turn {turn + 1}: best bare loop {best['loop']:.2f} s, module {measured['seconds']:.2f} s, "
-                f"{measured['sent']} requests, "
-                f"{measured['memory']:.0f} MB",
+                f"{measured['sent']} requests, {measured['memory']:.0f} MB",
                 flush=True,
             )
     finally:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 
 import pytest
@@ -15,7 +16,6 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.a
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
 from tests.support.lab_node.node_bench import Bench
-from tests.support.lab_node.own_files import WRITERS
 from tests.support.plays.ansible import Ansible
 
 FILE = "/var/lib/kubelet/config.yaml"
@@ -27,6 +27,34 @@ DEADLY = {"address": "192.0.2.1"}
 OPTIONS = {"kubelet_config_trial_seconds": 1}
 MIGRATE = (*N3, "-e", "kubelet_config_delivery=dropin")
 ACCEPTED = {**OPTIONS, "kubelet_config_soak_seconds": 15, "kubelet_config_allow_hidden": True}
+
+
+Fields = dict[str, t.Any]
+
+
+def kubeadm(fields: Fields) -> str:
+    """Return a file in block style, as the package sigs.k8s.io/yaml writes."""
+    return str(yaml.safe_dump(fields))
+
+
+def kubespray(fields: Fields) -> str:
+    """Block style, Python's spelling of true and false, comments (kubernetes-sigs/kubespray, roles/kubernetes/node)."""
+    text = re.sub(r"(?m): (true|false)$", lambda found: f": {found.group(1).capitalize()}", yaml.safe_dump(fields))
+    return f"---\n# Ansible managed\n{text}"
+
+
+def deckhouse(fields: Fields) -> str:
+    """Flow style below the outermost level (deckhouse/deckhouse, candi/bashible)."""
+    rows = [f"{name}: {_flow(value)}" for name, value in fields.items()]
+    return "\n".join([*rows, ""])
+
+
+def _flow(value: t.Any) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, width=10**6)
+    return str(text.removesuffix("...\n").strip())
+
+
+WRITERS: dict[str, t.Callable[[Fields], str]] = {"kubeadm": kubeadm, "Kubespray": kubespray, "Deckhouse": deckhouse}
 
 
 def _source(lab: Lab, name: str) -> dict[str, t.Any]:

@@ -92,7 +92,6 @@ class Login:
     given: Objects
 
     def grant(self, objects: Objects) -> None:
-        """Apply them."""
         self.given += objects
         self.lab.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
 

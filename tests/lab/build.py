@@ -22,35 +22,19 @@ from .releases import DEFAULT as KUBE_VERSION
 CACHE = Path(os.environ.get("LIVENODES_LAB_CACHE", "/var/cache/livenodes-kubelet-lab"))
 COMMANDS = ("kubelet", "kube-apiserver", "kubeadm")
 HOST_PACKAGES = (
-    "debootstrap",
-    "dpkg-dev",
-    "etcd-server",
-    "gcc",
-    "golang-go",
-    "iproute2",
-    "libc6-dev",
-    "make",
-    "openssh-client",
-    "openssl",
-    "rsync",
-    "systemd-container",
+    *("debootstrap", "dpkg-dev", "etcd-server", "gcc", "golang-go", "iproute2", "libc6-dev", "make"),
+    *("openssh-client", "openssl", "rsync", "systemd-container"),
 )
 NODE_PACKAGES = (
-    "systemd",
-    "systemd-sysv",
-    "dbus",
-    "python3",
-    "openssh-server",
-    "iproute2",
-    "iptables",
-    "ca-certificates",
-    "containerd",
-    "runc",
-    "conntrack",
-    "ethtool",
-    "kmod",
-    "procps",
+    *("systemd", "systemd-sysv", "dbus", "python3", "openssh-server", "iproute2", "iptables", "ca-certificates"),
+    *("containerd", "runc", "conntrack", "ethtool", "kmod", "procps"),
 )
+NO_UNITS = (
+    *("systemd-timesyncd.service", "apt-daily.timer", "apt-daily-upgrade.timer"),
+    *("systemd-networkd-wait-online.service", "e2scrub_all.timer", "fstrim.timer", "dpkg-db-backup.timer"),
+    *("getty.target", "console-getty.service", "systemd-resolved.service"),
+)
+"""What no node needs."""
 # What configures a new machine at its first boot, and the units of the former.
 PROVISIONERS = ("cloud-init", "ignition")
 CLOUD_INIT = ("cloud-init-local", "cloud-init")
@@ -190,20 +174,10 @@ def _fetch_source(scratch: Path) -> Path:
                 else re.sub(r"(?m)^deb(-src)?\s", "deb-src ", own.read_text())
             )
             (parts / own.name).write_text(text)
-    private = [
-        "-o",
-        "Dir::Etc::sourcelist=/dev/null",
-        "-o",
-        f"Dir::Etc::sourceparts={parts}",
-        "-o",
-        f"Dir::State::lists={scratch}/lists",
-        "-o",
-        "APT::Sandbox::User=root",
-        "-o",
-        f"Dir::Cache::pkgcache={scratch}/pkgcache.bin",
-        "-o",
-        f"Dir::Cache::srcpkgcache={scratch}/srcpkgcache.bin",
-    ]
+    private = ["-o", "Dir::Etc::sourcelist=/dev/null", "-o", f"Dir::Etc::sourceparts={parts}"]
+    private += ["-o", f"Dir::State::lists={scratch}/lists", "-o", "APT::Sandbox::User=root"]
+    private += ["-o", f"Dir::Cache::pkgcache={scratch}/pkgcache.bin"]
+    private += ["-o", f"Dir::Cache::srcpkgcache={scratch}/srcpkgcache.bin"]
     run("apt-get", *private, "update", "-q")
     run("apt-get", *private, "source", "-q", "kubernetes", cwd=scratch)
     return next(path for path in scratch.glob("kubernetes-*") if path.is_dir())
@@ -285,18 +259,7 @@ def _trim_tree(tree: Path) -> None:
     (tree / "etc/machine-id").write_text("")
     for key in tree.glob("etc/ssh/ssh_host_*"):
         key.unlink()
-    for unit in (
-        "systemd-timesyncd.service",
-        "apt-daily.timer",
-        "apt-daily-upgrade.timer",
-        "systemd-networkd-wait-online.service",
-        "e2scrub_all.timer",
-        "fstrim.timer",
-        "dpkg-db-backup.timer",
-        "getty.target",
-        "console-getty.service",
-        "systemd-resolved.service",
-    ):
+    for unit in NO_UNITS:
         (tree / "etc/systemd/system" / unit).unlink(missing_ok=True)
         (tree / "etc/systemd/system" / unit).symlink_to("/dev/null")
     shutil.rmtree(tree / "var/cache/apt/archives", ignore_errors=True)

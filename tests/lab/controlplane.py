@@ -92,34 +92,14 @@ class ControlPlane:
         self.state.record(etcd_ports=ports)
         client, peer = (f"https://127.0.0.1:{port}" for port in ports)
         folder = self.etcd_ca.folder
-        tls = [
-            f"--{prefix}{option}"
-            for prefix in ("", "peer-")
-            for option in (
-                f"cert-file={folder}/server.crt",
-                f"key-file={folder}/server.key",
-                f"trusted-ca-file={self.etcd_ca.certificate}",
-                "client-cert-auth",
-            )
-        ]
-        processes.spawn(
-            self.settings,
-            "etcd",
-            [
-                "etcd",
-                "--name=lab",
-                f"--data-dir={self.settings.folder}/etcd",
-                "--unsafe-no-fsync",
-                f"--listen-client-urls={client}",
-                f"--advertise-client-urls={client}",
-                f"--listen-peer-urls={peer}",
-                f"--initial-advertise-peer-urls={peer}",
-                f"--initial-cluster=lab={peer}",
-                "--logger=zap",
-                *tls,
-            ],
-            self.logs / "etcd.log",
-        )
+        words = ["etcd", "--name=lab", f"--data-dir={self.settings.folder}/etcd", "--unsafe-no-fsync", "--logger=zap"]
+        words += [f"--listen-client-urls={client}", f"--advertise-client-urls={client}"]
+        words += [f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}"]
+        words.append(f"--initial-cluster=lab={peer}")
+        for prefix in ("--", "--peer-"):
+            words += [f"{prefix}cert-file={folder}/server.crt", f"{prefix}key-file={folder}/server.key"]
+            words += [f"{prefix}trusted-ca-file={self.etcd_ca.certificate}", f"{prefix}client-cert-auth"]
+        processes.spawn(self.settings, "etcd", words, self.logs / "etcd.log")
 
     def _apiserver_command(self) -> list[object]:
         pki, etcd = self.ca.folder, self.etcd_ca.folder

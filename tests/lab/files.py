@@ -14,7 +14,7 @@ DYNAMIC_CONFIG_DIR = "/var/lib/kubelet/dynamic-config"
 LAST_DYNAMIC = 23
 
 
-def default_kubelet(own: Traits, dynamic: bool, minor: int = kubeadm.DEFAULT_MINOR, address: str = "") -> str:
+def default_kubelet(own: Traits, dynamic: bool, minor: int, address: str) -> str:
     """Return `/etc/default/kubelet`, which kubeadm reserves for the administrator's additional flags.
 
     Kubelets of later minors need a default route or the node's address.
@@ -66,14 +66,9 @@ NODE_LINKS = {
     **{
         f"/etc/systemd/system/{unit}": "/dev/null"
         for unit in (
-            "systemd-sysctl.service",
-            "systemd-modules-load.service",
-            "systemd-binfmt.service",
-            "proc-sys-fs-binfmt_misc.automount",
-            "systemd-pstore.service",
-            "e2scrub_reap.service",
-            "systemd-logind.service",
-            "getty@tty1.service",
+            *("systemd-sysctl.service", "systemd-modules-load.service", "systemd-binfmt.service"),
+            *("proc-sys-fs-binfmt_misc.automount", "systemd-pstore.service", "e2scrub_reap.service"),
+            *("systemd-logind.service", "getty@tty1.service"),
         )
     },
 }

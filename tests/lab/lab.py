@@ -201,8 +201,7 @@ class Lab:
             lines += [f"        {node.name}: {{ansible_host: {node.address}}}" for node in nodes if node.group == group]
         write_private(self.inventory, "\n".join(lines) + "\n")
 
-    # -- for tests
-    # -------------------------------------------------------------------------------------------------------
+    # For tests
 
     def kubectl(self, *arguments: object, check: bool = True, stdin: str | None = None) -> str:
         """Run Debian's kubectl as administrator and return its standard output."""

@@ -52,8 +52,7 @@ class LabNode:
         self.folder = settings.folder / "nodes" / self.name
         self.role = f"node-{self.name}"
 
-    # -- making it
-    # -------------------------------------------------------------------------------------------------------
+    # Making it
 
     def prepare(self, public_key: str, dynamic: bool) -> None:
         """Write the node's own files over the common tree, once; later changes by tests are kept."""
@@ -158,8 +157,7 @@ users:
         """Return the node's public ssh host key."""
         return " ".join((self.folder / "upper/etc/ssh/ssh_host_ed25519_key.pub").read_text().split()[:2])
 
-    # -- power
-    # -----------------------------------------------------------------------------------------------------------
+    # Power
 
     def start(self) -> None:
         """Boot the node unless it runs, and wait until systemd has started everything."""
@@ -167,35 +165,16 @@ users:
         if not self.is_supervised():
             self.kill()
             wait_for(f"the end of {self.name}'s former interface {veth}", lambda: not network.has_link(veth), PATIENCE)
-            managed = cgroups.managed()
-            scope = [
-                "systemd-run",
-                "--scope",
-                "--quiet",
-                "--collect",
-                f"--unit={self.settings.bridge}-{self.name}",
-                "--property=Delegate=yes",
-            ]
-            own_cgroups = [] if managed else cgroups.make(self.settings, self.name)
-            processes.spawn(
-                self.settings,
-                self.role,
-                [
-                    *(scope if managed else ()),
-                    "sh",
-                    RUNNER,
-                    "outside",
-                    self.name,
-                    veth,
-                    f"{self.address}/{self.settings.subnet.prefixlen}",
-                    os.getpid(),
-                    self.folder,
-                    self.cache.tree,
-                    self.release.folder,
-                    *own_cgroups,
-                ],
-                self._log,
-            )
+            address = f"{self.address}/{self.settings.subnet.prefixlen}"
+            words: list[object] = ["sh", RUNNER, "outside", self.name, veth, address, os.getpid()]
+            words += [self.folder, self.cache.tree, self.release.folder]
+            if cgroups.managed():
+                unit = f"--unit={self.settings.bridge}-{self.name}"
+                scope = ["systemd-run", "--scope", "--quiet", "--collect", unit, "--property=Delegate=yes"]
+                words = [*scope, *words]
+            else:
+                words += cgroups.make(self.settings, self.name)
+            processes.spawn(self.settings, self.role, words, self._log)
         # Also for a running node: the command that started it may have been interrupted just before this.
         self._wait(f"{self.name}'s network", lambda: network.has_link(veth), PATIENCE)
         network.plug(self.settings, veth)
@@ -234,7 +213,6 @@ users:
 
     @property
     def running(self) -> bool:
-        """Return whether the node's systemd runs."""
         return self.leader() is not None
 
     def leader(self) -> int | None:
@@ -272,8 +250,7 @@ users:
     def _log(self) -> Path:
         return self.settings.folder / "logs" / f"{self.name}.log"
 
-    # -- inside
-    # ----------------------------------------------------------------------------------------------------------
+    # Inside
 
     def run(self, command: str, check: bool = True, timeout: float = 60, stdin: str | None = None) -> str:
         """Run a shell command as root inside the node, without ssh; return its output, both streams together.
@@ -292,28 +269,9 @@ users:
         leader = self.leader()
         if leader is None:
             raise LabError(f"node {self.name} is down; start it with `python3 -m tests.lab up`")
+        inside = f"nsenter --target {leader} --mount --uts --ipc --net --pid --cgroup --root --wd"
         return subprocess.run(
-            [
-                "nsenter",
-                "--target",
-                str(leader),
-                "--mount",
-                "--uts",
-                "--ipc",
-                "--net",
-                "--pid",
-                "--cgroup",
-                "--root",
-                "--wd",
-                "env",
-                "-i",
-                f"PATH={PATH}",
-                "HOME=/root",
-                "LANG=C.UTF-8",
-                "sh",
-                "-c",
-                command,
-            ],
+            [*inside.split(), "env", "-i", f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8", "sh", "-c", command],
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -50,15 +50,9 @@ def complete(api: Api, name: str, pod_network: str, annotations: dict[str, str])
     made = datetime.datetime.fromisoformat(answer["metadata"]["creationTimestamp"].replace("Z", "+00:00"))
     if (datetime.datetime.now(datetime.UTC) - made).total_seconds() < 2.5:
         return False
-    status, answer = api.request(
-        "PATCH",
-        f"/api/v1/nodes/{name}",
-        {
-            "metadata": {"annotations": annotations},
-            "spec": {"podCIDR": pod_network, "podCIDRs": [pod_network]},
-        },
-        "application/merge-patch+json",
-    )
+    spec = {"podCIDR": pod_network, "podCIDRs": [pod_network]}
+    body = {"metadata": {"annotations": annotations}, "spec": spec}
+    status, answer = api.request("PATCH", f"/api/v1/nodes/{name}", body, "application/merge-patch+json")
     if status != 200:
         raise LabError(f"completing Node {name}: {status} {answer.get('message')}")
     return True
@@ -88,27 +82,14 @@ def selector(prefix: str) -> str:
     return "".join(f"{name.replace('/', '%2F')}%3D{value}" for name, value in labels(prefix).items())
 
 
-def bare_node(name: str, own_labels: dict[str, str], version: str = "v1.20.2") -> dict[str, Any]:
+def bare_node(name: str, more_labels: dict[str, str], version: str = "v1.20.2") -> dict[str, Any]:
     """Return about 10 KB, like a node in service: 35 images with two names each, conditions, addresses, system data."""
     digest = hashlib.sha256(name.encode()).hexdigest()
-    moment = "2026-01-01T00:00:00Z"
-    capacity = {
-        "cpu": "16",
-        "memory": "65842232Ki",
-        "ephemeral-storage": "263174212Ki",
-        "pods": "110",
-        "hugepages-1Gi": "0",
-        "hugepages-2Mi": "0",
-    }
+    capacity = {"cpu": "16", "memory": "65842232Ki", "ephemeral-storage": "263174212Ki", "pods": "110"}
+    capacity |= {"hugepages-1Gi": "0", "hugepages-2Mi": "0"}
+    moments = dict.fromkeys(("lastHeartbeatTime", "lastTransitionTime"), "2026-01-01T00:00:00Z")
     conditions = [
-        {
-            "type": kind,
-            "status": status,
-            "reason": reason,
-            "message": reason,
-            "lastHeartbeatTime": moment,
-            "lastTransitionTime": moment,
-        }
+        {"type": kind, "status": status, "reason": reason, "message": reason, **moments}
         for kind, status, reason in (
             ("NetworkUnavailable", "False", "RouteCreated"),
             ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
@@ -117,50 +98,31 @@ def bare_node(name: str, own_labels: dict[str, str], version: str = "v1.20.2") -
             ("Ready", "True", "KubeletReady"),
         )
     ]
-    images = [
-        {
-            "names": [
-                f"registry.invalid/team/service-{number:02d}@sha256:{digest}",
-                f"registry.invalid/team/service-{number:02d}:v1.{number}.0",
-            ],
-            "sizeBytes": 100000000 + number,
-        }
-        for number in range(35)
-    ]
+    images = []
+    for number in range(35):
+        image = f"registry.invalid/team/service-{number:02d}"
+        names = [f"{image}@sha256:{digest}", f"{image}:v1.{number}.0"]
+        images.append({"names": names, "sizeBytes": 100000000 + number})
+    info = {"architecture": "amd64", "operatingSystem": "linux", "osImage": "Debian GNU/Linux 12 (bookworm)"}
+    info |= {"kernelVersion": "6.1.0-18-amd64", "containerRuntimeVersion": "containerd://1.6.20"}
+    info |= {"bootID": digest[:32], "machineID": digest[:32], "systemUUID": digest[32:]}
+    info |= {"kubeletVersion": version, "kubeProxyVersion": version}
+    own = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+    own |= {"topology.kubernetes.io/zone": "zone-1"}
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {
-            "name": name,
-            "labels": {
-                **own_labels,
-                "kubernetes.io/hostname": name,
-                "kubernetes.io/os": "linux",
-                "kubernetes.io/arch": "amd64",
-                "topology.kubernetes.io/zone": "zone-1",
-            },
-        },
+        "metadata": {"name": name, "labels": {**more_labels, **own}},
         "spec": {"podCIDR": "10.244.0.0/24", "providerID": f"lab://{name}"},
         "status": {
             "addresses": [{"type": "InternalIP", "address": "192.0.2.1"}, {"type": "Hostname", "address": name}],
-            "capacity": capacity,
             # A kubelet with dynamic configuration reports an empty status before the first assignment.
             "config": {},
+            "capacity": capacity,
             "allocatable": capacity,
             "conditions": conditions,
             "images": images,
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
-            "nodeInfo": {
-                "architecture": "amd64",
-                "bootID": digest[:32],
-                "containerRuntimeVersion": "containerd://1.6.20",
-                "kernelVersion": "6.1.0-18-amd64",
-                "kubeProxyVersion": version,
-                "kubeletVersion": version,
-                "machineID": digest[:32],
-                "operatingSystem": "linux",
-                "osImage": "Debian GNU/Linux 12 (bookworm)",
-                "systemUUID": digest[32:],
-            },
+            "nodeInfo": info,
         },
     }

@@ -33,20 +33,9 @@ class Authority:
             return
         fresh = self.folder / "ca.new"
         # The certificate is renamed last: if it exists, the pair is complete.
-        run(
-            "openssl",
-            "req",
-            "-x509",
-            *_new_key(self.key),
-            "-subj",
-            f"/CN={self._name}",
-            "-days",
-            DAYS,
-            "-out",
-            fresh,
-            "-addext",
-            "keyUsage=critical,digitalSignature,keyEncipherment,keyCertSign",
-        )
+        usage = "keyUsage=critical,digitalSignature,keyEncipherment,keyCertSign"
+        about = ("-subj", f"/CN={self._name}", "-days", DAYS, "-addext", usage)
+        run("openssl", "req", "-x509", *_new_key(self.key), *about, "-out", fresh)
         fresh.rename(self.certificate)
 
     def issue(
@@ -75,34 +64,16 @@ class Authority:
                 "[v3]\nkeyUsage=critical,digitalSignature,keyEncipherment\nextendedKeyUsage=clientAuth,serverAuth\n"
                 + (f"subjectAltName={alternatives}\n" if alternatives else "")
             )
+            files = ("-in", work / "csr", "-extfile", work / "extensions", "-extensions", "v3", "-out", work / "crt")
             if expired:
-                self._sign_expired(work)
+                self._sign_expired(work, files)
             else:
-                run(
-                    "openssl",
-                    "x509",
-                    "-req",
-                    "-in",
-                    work / "csr",
-                    "-CA",
-                    self.certificate,
-                    "-CAkey",
-                    self.key,
-                    "-days",
-                    DAYS,
-                    "-set_serial",
-                    f"0x{secrets.token_hex(8)}",
-                    "-extfile",
-                    work / "extensions",
-                    "-extensions",
-                    "v3",
-                    "-out",
-                    work / "crt",
-                )
+                by = ("-CA", self.certificate, "-CAkey", self.key, "-set_serial", f"0x{secrets.token_hex(8)}")
+                run("openssl", "x509", "-req", *by, "-days", DAYS, *files)
             (work / "crt").rename(certificate)
         return certificate, key
 
-    def _sign_expired(self, work: Path) -> None:
+    def _sign_expired(self, work: Path, files: Sequence[object]) -> None:
         # Only `openssl ca` accepts dates in the past, and it needs a small database.
         (work / "index").touch()
         (work / "serial").write_text(secrets.token_hex(8).upper() + "\n")
@@ -110,31 +81,9 @@ class Authority:
             f"[ca]\ndefault_ca=lab\n[lab]\nnew_certs_dir={work}\ndatabase={work}/index\nserial={work}/serial\n"
             "default_md=sha256\npolicy=any\n[any]\norganizationName=optional\ncommonName=supplied\n"
         )
-        run(
-            "openssl",
-            "ca",
-            "-batch",
-            "-notext",
-            "-config",
-            work / "config",
-            "-cert",
-            self.certificate,
-            "-keyfile",
-            self.key,
-            "-in",
-            work / "csr",
-            "-startdate",
-            "20200101000000Z",
-            "-enddate",
-            "20200102000000Z",
-            "-preserveDN",
-            "-extfile",
-            work / "extensions",
-            "-extensions",
-            "v3",
-            "-out",
-            work / "crt",
-        )
+        by = ("-config", work / "config", "-cert", self.certificate, "-keyfile", self.key)
+        day = ("-startdate", "20200101000000Z", "-enddate", "20200102000000Z")
+        run("openssl", "ca", "-batch", "-notext", *by, *day, "-preserveDN", *files)
 
 
 def kubeconfig(url: str, authority: Path, user: str, certificate: Path, key: Path) -> str:
@@ -143,27 +92,17 @@ def kubeconfig(url: str, authority: Path, user: str, certificate: Path, key: Pat
     def inline(path: Path) -> str:
         return base64.b64encode(path.read_bytes()).decode()
 
-    return (
-        json.dumps(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "current-context": "lab",
-                "clusters": [
-                    {"name": "lab", "cluster": {"server": url, "certificate-authority-data": inline(authority)}}
-                ],
-                "users": [
-                    {
-                        "name": user,
-                        "user": {"client-certificate-data": inline(certificate), "client-key-data": inline(key)},
-                    }
-                ],
-                "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": user}}],
-            },
-            indent=2,
-        )
-        + "\n"
-    )
+    cluster = {"server": url, "certificate-authority-data": inline(authority)}
+    pair = {"client-certificate-data": inline(certificate), "client-key-data": inline(key)}
+    whole = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "lab",
+        "clusters": [{"name": "lab", "cluster": cluster}],
+        "users": [{"name": user, "user": pair}],
+        "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": user}}],
+    }
+    return json.dumps(whole, indent=2) + "\n"
 
 
 def write_private(path: Path, text: str) -> Path:

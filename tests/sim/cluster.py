@@ -84,7 +84,6 @@ class Inside:
         return answer.status, answer.body.item if isinstance(answer.body, Entry) else answer.body
 
     def after(self, seconds: float, work: t.Callable[..., None], *arguments: t.Any) -> None:
-        """Call `work` later."""
         self._cluster.timers.after(seconds, work, *arguments)
 
     def clock(self) -> float:
@@ -248,7 +247,6 @@ class Cluster:
             self._simulated[name].restarted()
 
     def remove(self, name: str) -> None:
-        """Delete a Node."""
         self.store.delete(NODES, "", name, {}, False)
 
     def renew(self, name: str) -> None:

@@ -34,7 +34,6 @@ class Claims:
 
     @property
     def requests(self) -> list[tuple[str, str]]:
-        """Return them in their order."""
         return [
             (method, path.removeprefix(LEASES).strip("/"))
             for method, path in self._cluster.requests
@@ -134,7 +133,6 @@ class PlayedCluster(PlayedKubelets, Cluster):
         return {name: live["maxPods"] for name, live in self.live.items()}
 
     def cordoned(self) -> set[str]:
-        """Return the nodes that are cordoned."""
         return {name for name, node in self.nodes.items() if node["spec"].get("unschedulable")}
 
     def rename_host(self, name: str) -> None:
@@ -179,7 +177,6 @@ class PlayedCluster(PlayedKubelets, Cluster):
         return {**source, "uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
 
     def content(self, reference: t.Mapping[str, str]) -> dict[str, t.Any]:
-        """Return the configuration in a source."""
         found: dict[str, t.Any] = json.loads(self.configmaps[reference["name"]]["data"][reference["kubeletConfigKey"]])
         return found
 

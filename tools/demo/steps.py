@@ -113,16 +113,9 @@ class Steps:
         command = ["ansible-playbook", "-i", "inventory", play, *arguments]
         show(f"$ {shlex.join(command)}{more}", COMMAND)
         started = time.monotonic()
-        done = subprocess.run(
-            command,
-            check=False,
-            cwd=self.home,
-            env={**self.environment, **environment},
-            stdin=subprocess.DEVNULL,
-            text=True,
-            stdout=output,
-            stderr=output,
-        )
+        streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
+        variables = {**self.environment, **environment}
+        done = subprocess.run(command, check=False, cwd=self.home, env=variables, text=True, **streams)
         for line in (done.stdout or "").splitlines():
             if only in line:
                 show(line.strip())

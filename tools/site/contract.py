@@ -52,7 +52,6 @@ Table = dict[str, dict[str, str]]
 
 
 def page(runs: Runs) -> str:
-    """Return the text of the page."""
     tables: dict[str, Table] = {}
     for group, names in cases().items():
         tables[group] = {case: {} for case in names}

@@ -134,7 +134,6 @@ def total(tests: list[Test]) -> str:
 
 
 def page(runs: Runs) -> str:
-    """Return the text of the page."""
     found, named, results = cases(), marked(), counts(runs)
     kinds = (REAL, SIMULATION, MODEL)
     overview = [["case", "what happens", *kinds]]

@@ -16,7 +16,6 @@ times the CPU at 5,000 nodes that it needs at 1,000.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import typing as t
@@ -40,14 +39,7 @@ def main() -> int:
     parser.add_argument("--followers", action="store_true", help="also nodes of 1.32 with followers, and drop-ins")
     parser.add_argument("--canary", action="store_true", help="one node, then the ten batches")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
-    parser.add_argument("--from-json", type=Path, nargs="+", help="write the pages of figures from files")
     chosen = parser.parse_args()
-    write = pages.write_followers if chosen.followers else pages.write
-    if chosen.from_json:
-        rows = (row for path in chosen.from_json for row in json.loads(path.read_text())["runs"])
-        write([Figures(**row) for row in rows])
-        return 0
     found: list[Figures] = []
     for word in chosen.variants:
         for nodes in chosen.nodes:
@@ -56,10 +48,8 @@ def main() -> int:
                 for one in runs_of(point, chosen.playbooks):
                     found.append(one)
                     print(pages.line(one), flush=True)
-                    if chosen.json:
-                        # After each run: a measurement of an hour may be stopped.
-                        chosen.json.write_text(pages.text(found))
     if chosen.write:
+        write = pages.write_followers if chosen.followers else pages.write
         write(found)
     late = grown(found)
     for words in late:

@@ -89,36 +89,15 @@ def rows_of(head: t.Sequence[str], rows: t.Iterable[t.Sequence[str]]) -> str:
 
 def table(found: t.Sequence[Figures]) -> str:
     """Return one row for each run."""
-    head = (
-        "playbook",
-        "nodes",
-        "variants",
-        "CPU, s",
-        "CPU a node, ms",
-        "time, s",
-        "memory, MB",
-        "worker, MB",
-        "requests",
-        "sent, MB",
-    )
-    return rows_of(
-        head,
-        (
-            (
-                f"``{row.playbook}``",
-                f"{row.nodes:,}",
-                f"{row.variants:,}",
-                f"{row.cpu:.1f}",
-                f"{1000 * row.cpu / row.nodes:.1f}",
-                f"{row.wall:.0f}",
-                f"{row.memory:.0f}",
-                f"{row.worker_memory:.0f}" if row.worker_memory else "none",
-                f"{row.requests:,}",
-                f"{row.bytes / 1e6:.1f}",
-            )
-            for row in sorted(found, key=lambda row: (PLAYBOOKS.index(row.playbook), row.variants, row.nodes))
-        ),
-    )
+    head = ["playbook", "nodes", "variants", "CPU, s", "CPU a node, ms", "time, s"]
+    head += ["memory, MB", "worker, MB", "requests", "sent, MB"]
+    rows = []
+    for row in sorted(found, key=lambda row: (PLAYBOOKS.index(row.playbook), row.variants, row.nodes)):
+        cells = [f"``{row.playbook}``", f"{row.nodes:,}", f"{row.variants:,}", f"{row.cpu:.1f}"]
+        cells += [f"{1000 * row.cpu / row.nodes:.1f}", f"{row.wall:.0f}", f"{row.memory:.0f}"]
+        cells.append(f"{row.worker_memory:.0f}" if row.worker_memory else "none")
+        rows.append([*cells, f"{row.requests:,}", f"{row.bytes / 1e6:.1f}"])
+    return rows_of(head, rows)
 
 
 def requests(found: t.Sequence[Figures]) -> str:

@@ -70,7 +70,6 @@ class Memory(threading.Thread):
         self.ended = threading.Event()
 
     def run(self) -> None:
-        """Look until it has ended."""
         while not self.ended.wait(WATCH_SECONDS):
             for entry in os.scandir("/proc"):
                 if entry.name.isdigit():

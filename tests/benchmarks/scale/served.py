@@ -50,7 +50,6 @@ class ByKind(Counter):
         self.bytes: collections.Counter[str] = collections.Counter()
 
     def note(self, method: str, path: str, user: str, received: int) -> None:
-        """Count one request."""
         if user.startswith("system:node:"):
             return
         words = f"{method} {path}"
@@ -61,7 +60,6 @@ class ByKind(Counter):
             self.bytes[kind] += received
 
     def answered(self, user: str, sent: int) -> None:
-        """Count the bytes of an answer."""
         if not user.startswith("system:node:"):
             with self._lock:
                 self.bytes[self._here.kind] += sent

@@ -74,20 +74,11 @@ def _left(row: node_side.Left) -> str:
 def speed(took: t.Mapping[str, ways.Took]) -> str:
     """Return CPU and time a node of each way."""
     head = ("way", "nodes", "CPU a node, ms", "time a node, ms", "CPU, s", "time, s")
-    return rows_of(
-        head,
-        (
-            (
-                WORDS[way],
-                f"{one.nodes:,}",
-                f"{1000 * one.cpu / one.nodes:.1f}",
-                f"{1000 * one.wall / one.nodes:.1f}",
-                f"{one.cpu:.1f}",
-                f"{one.wall:.1f}",
-            )
-            for way, one in took.items()
-        ),
-    )
+    rows = []
+    for way, one in took.items():
+        a_node = [f"{1000 * seconds / one.nodes:.1f}" for seconds in (one.cpu, one.wall)]
+        rows.append([WORDS[way], f"{one.nodes:,}", *a_node, f"{one.cpu:.1f}", f"{one.wall:.1f}"])
+    return rows_of(head, rows)
 
 
 def after(rows: t.Sequence[damage.Left]) -> str:
@@ -95,14 +86,10 @@ def after(rows: t.Sequence[damage.Left]) -> str:
     by_case = {(row.fault, row.way): row for row in rows}
     table = []
     for name, fault in damage.FAULTS.items():
-        cells = [by_case[name, way] for way in SHORT]
-        table.append(
-            [
-                fault.words,
-                *(
-                    f"failure reported: {'y' if cell.reported else 'n'}; changed {cell.reached}, damaged {cell.damaged}"
-                    for cell in cells
-                ),
-            ]
-        )
+        cells = [fault.words]
+        for way in SHORT:
+            one = by_case[name, way]
+            reported = "y" if one.reported else "n"
+            cells.append(f"failure reported: {reported}; changed {one.reached}, damaged {one.damaged}")
+        table.append(cells)
     return rows_of(["fault", *SHORT.values()], table)

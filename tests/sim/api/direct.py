@@ -54,7 +54,6 @@ class Clock:
         return self.now - 1000.0 + EPOCH + self.off
 
     def sleep(self, seconds: float) -> None:
-        """Advance the clock."""
         assert seconds >= 0
         self.slept.append(seconds)
         self.now += seconds
@@ -194,7 +193,6 @@ class Direct(PlayedKubelets, InProcess):
         more: dict[str, t.Any],
         budget: float | None,
     ) -> bytes:
-        """Answer like a session. Raises ApiError."""
         watched = ("watch", "true") in query
         if watched:
             # The events that there are, and no wait for more.

@@ -116,7 +116,6 @@ class Counter:
             return sum(method in ("", one) and containing in path for one, path in self.requests)
 
     def forget(self) -> None:
-        """Reset the count."""
         with self._lock:
             self.requests.clear()
             self.received = self.sent = 0

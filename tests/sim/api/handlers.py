@@ -42,12 +42,10 @@ class Request:
 
     @property
     def path(self) -> str:
-        """Return the path without the query."""
         return self.url.partition("?")[0]
 
     @property
     def query(self) -> dict[str, str]:
-        """Return the query."""
         return dict(urllib.parse.parse_qsl(self.url.partition("?")[2], keep_blank_values=True))
 
     def json(self) -> t.Any:
@@ -76,7 +74,6 @@ class Answer:
     stream: t.Iterator[bytes] | None = None
 
     def content(self) -> bytes:
-        """Return the bytes of the body."""
         if isinstance(self.body, bytes):
             return self.body
         if isinstance(self.body, Entry):
@@ -140,7 +137,7 @@ class Api:
         place = route(path)
         if self.store.minor < FIRST_SERVED.get(place.kind.plural, 0):
             return Answer(404, b"404 page not found\n", {"Content-Type": "text/plain"})
-        reviews.permit(request.user, request.groups, request.method, place, request.json)
+        reviews.permit(request.user, request.method, place)
         self._permit(request, roles.asked(request.method, place, request.query))
         if place.sub == "proxy" and place.kind.plural == "nodes":
             return self._proxied(place, request)

@@ -43,7 +43,6 @@ class Connection(http.server.BaseHTTPRequestHandler):
         super().finish()
 
     def date_time_string(self, timestamp: float | None = None) -> str:
-        """Return the server's clock."""
         return super().date_time_string(self.server.clock() if timestamp is None else timestamp)
 
     def log_message(self, *_args: t.Any) -> None:
@@ -100,11 +99,9 @@ class Listener(http.server.ThreadingHTTPServer):
         """Log nothing: a client that breaks a connection, or has no certificate, is no defect here."""
 
     def start(self) -> None:
-        """Begin to answer."""
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:
-        """End."""
         self.shutdown()
         self.server_close()
 

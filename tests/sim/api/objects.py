@@ -20,7 +20,6 @@ class Objects(collections.abc.MutableMapping[str, dict[str, t.Any]]):
         self._store, self._kind, self._namespace = store, KINDS[plural], namespace
 
     def add(self, *items: dict[str, t.Any]) -> None:
-        """Put objects by their names."""
         self.update({item["metadata"]["name"]: item for item in items})
 
     def _table(self) -> dict[tuple[str, str], Entry]:

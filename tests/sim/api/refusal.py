@@ -42,7 +42,6 @@ class Refusal(Exception):
         self.retry_after = retry_after
 
     def body(self) -> dict[str, t.Any]:
-        """Return the metav1.Status."""
         details: dict[str, t.Any] = {}
         if self.causes:
             details["causes"] = [{"reason": reason, "message": text} for reason, text in self.causes.items()]

@@ -20,7 +20,7 @@ PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 OWN = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
-def permit(user: str, _groups: t.Sequence[str], method: str, place: Route, _body: t.Callable[[], t.Any]) -> None:
+def permit(user: str, method: str, place: Route) -> None:
     """Let a kubelet do what a kubelet may do. Raises Refusal (403)."""
     if not user.startswith(NODE):
         return

@@ -31,12 +31,10 @@ class Server:
         self.tls_url = self._listeners[-1].url if tls else ""
 
     def start(self) -> None:
-        """Begin to answer."""
         for listener in self._listeners:
             listener.start()
 
     def close(self) -> None:
-        """End."""
         self.down.set()
         for listener in self._listeners:
             listener.close()
@@ -66,7 +64,6 @@ class Server:
         """Do nothing: tests/support/plays/tape.py puts its own method here."""
 
     def serve(self, client: Connection, body: bytes) -> None:
-        """Serve one request."""
         self.counter.note(client.command, client.path, client.user, len(body))
         self.witness(client, body)
         fault = self.faults.of(client.command, client.path, client.user)

@@ -27,7 +27,6 @@ class Tokens:
 
     @property
     def sent(self) -> list[str]:
-        """Return all tokens."""
         return list(self._users)
 
     def create(self, place: Route, body: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -118,19 +118,7 @@ class Kubelet:
 
     def report(self) -> None:
         """Report status and a heartbeat. An API server that is away gets the next one."""
-        reason, message = (
-            ("KubeletReady", "kubelet is posting ready status")
-            if self.ready
-            else ("KubeletNotReady", "container runtime is down")
-        )
-        ready = {
-            "type": "Ready",
-            "status": "True" if self.ready else "False",
-            "reason": reason,
-            "message": message,
-            "lastHeartbeatTime": stamp(self.host.clock()),
-            "lastTransitionTime": self.turned,
-        }
+        ready = pages.ready(self.ready, stamp(self.host.clock()), self.turned)
         body = {"status": {"conditions": [ready, *self.conditions()], **self.status()}}
         try:
             status, _answer = self.host.request("PATCH", f"/api/v1/nodes/{self.name}/status", body, STRATEGIC)

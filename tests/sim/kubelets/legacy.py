@@ -100,17 +100,9 @@ class LegacyKubelet(Kubelet):
         good = self.sync and f"failed to sync, reason: {self.sync}"
         message, reason = self._message(), good or self.bad or self._fine()
         self.seen.append(f"{message}: {reason}")
-        moment = stamp(self.host.clock())
-        return [
-            {
-                "type": "KubeletConfigOk" if self.minor == 10 else "ConfigOK",
-                "status": status,
-                "message": message,
-                "reason": reason,
-                "lastHeartbeatTime": moment,
-                "lastTransitionTime": moment,
-            }
-        ]
+        kind = "KubeletConfigOk" if self.minor == 10 else "ConfigOK"
+        times = dict.fromkeys(("lastHeartbeatTime", "lastTransitionTime"), stamp(self.host.clock()))
+        return [{"type": kind, "status": status, "message": message, "reason": reason, **times}]
 
     def _message(self) -> str:
         which, source = ("last-known-good", self.good) if self.bad else ("current", self.current)
@@ -213,7 +205,6 @@ class LegacyKubelet(Kubelet):
             self.host.after(self.graduation, self._graduate, self.restarts)
 
     def _start(self) -> None:
-        """Run another source."""
         self.passed = False
         self.host.after(self.graduation, self._pass, self.current)
         self.restarted()

@@ -1,11 +1,20 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a kubelet serves beside its configuration."""
+"""What a kubelet reports and serves beside its configuration."""
 
 from __future__ import annotations
 
 import typing as t
+
+READY = {"status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status"}
+NOT_READY = {"status": "False", "reason": "KubeletNotReady", "message": "container runtime is down"}
+
+
+def ready(well: bool, beat: str, turned: str) -> dict[str, str]:
+    """Return the condition Ready of a Node: with its last heartbeat, and when its status has changed."""
+    found = READY if well else NOT_READY
+    return {"type": "Ready", **found, "lastHeartbeatTime": beat, "lastTransitionTime": turned}
 
 
 def metrics(moment: float, running: float, unit: str = "seconds") -> bytes:
@@ -31,32 +40,17 @@ def relists(seconds: float, unit: str = "seconds") -> str:
 def summary(name: str, moment: str) -> dict[str, t.Any]:
     """Return the summary of an idle node without pods: half of its memory and two thirds of its disk are free."""
     gib = 2**30
-    disk = {
-        "time": moment,
-        "availableBytes": 160 * gib,
-        "capacityBytes": 240 * gib,
-        "usedBytes": 80 * gib,
-        "inodesFree": 14000000,
-        "inodes": 16000000,
-        "inodesUsed": 2000000,
+    disk = {"time": moment, "availableBytes": 160 * gib, "capacityBytes": 240 * gib, "usedBytes": 80 * gib}
+    disk |= {"inodesFree": 14000000, "inodes": 16000000, "inodesUsed": 2000000}
+    memory = {"time": moment, "availableBytes": 31 * gib, "usageBytes": 33 * gib, "workingSetBytes": 31 * gib}
+    memory |= {"rssBytes": 20 * gib, "pageFaults": 1000, "majorPageFaults": 1}
+    node = {
+        "nodeName": name,
+        "startTime": "2026-01-01T00:00:00Z",
+        "cpu": {"time": moment, "usageNanoCores": 400000000, "usageCoreNanoSeconds": 25000000000},
+        "memory": memory,
+        "fs": disk,
+        "runtime": {"imageFs": disk},
+        "rlimit": {"time": moment, "maxpid": 4194304, "curproc": 500},
     }
-    return {
-        "node": {
-            "nodeName": name,
-            "startTime": "2026-01-01T00:00:00Z",
-            "cpu": {"time": moment, "usageNanoCores": 400000000, "usageCoreNanoSeconds": 25000000000},
-            "memory": {
-                "time": moment,
-                "availableBytes": 31 * gib,
-                "usageBytes": 33 * gib,
-                "workingSetBytes": 31 * gib,
-                "rssBytes": 20 * gib,
-                "pageFaults": 1000,
-                "majorPageFaults": 1,
-            },
-            "fs": disk,
-            "runtime": {"imageFs": disk},
-            "rlimit": {"time": moment, "maxpid": 4194304, "curproc": 500},
-        },
-        "pods": [],
-    }
+    return {"node": node, "pods": []}

@@ -63,7 +63,6 @@ class Port:
         }
 
     def answer(self, user: str, groups: t.Sequence[str], path: str) -> tuple[int, bytes]:
-        """Return status and body."""
         if not user:
             return 401, b"Unauthorized"
         root = "/" + path.lstrip("/").partition("/")[0]

@@ -33,8 +33,6 @@ class Timers:
             self._more.notify()
 
     def every(self, seconds: float, work: t.Callable[[], None]) -> None:
-        """Call `work` again and again."""
-
         def again() -> None:
             work()
             self.after(seconds, again)

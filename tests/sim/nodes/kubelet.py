@@ -46,7 +46,6 @@ def log(level: str, place: str, text: str) -> None:
 
 
 def quoted(text: str) -> str:
-    """Return a text in Go's quotes."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -168,17 +167,12 @@ class Kubelet:
     def _report_once(self) -> None:
         name, now = self.known["name"], datetime.datetime.now(datetime.UTC)
         moment = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        ready = {
-            "type": "Ready",
-            "status": "True",
-            "reason": "KubeletReady",
-            "message": "kubelet is posting ready status",
-        }
+        pods = {"pods": str(self.config.get("maxPods", 110))}
         status = {
-            "conditions": [{**ready, "lastHeartbeatTime": moment, "lastTransitionTime": self.known["since"]}],
+            "conditions": [pages.ready(True, moment, self.known["since"])],
             "nodeInfo": {"kubeletVersion": self.version},
-            "capacity": {"pods": str(self.config.get("maxPods", 110))},
-            "allocatable": {"pods": str(self.config.get("maxPods", 110))},
+            "capacity": pods,
+            "allocatable": pods,
         }
         lease = {"spec": {"holderIdentity": name, "renewTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}}
         kinds = ("application/strategic-merge-patch+json", "application/merge-patch+json")

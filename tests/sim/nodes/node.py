@@ -42,36 +42,26 @@ HERE = Path(__file__).resolve().parent
 KUBELET = "kubelet.service"
 BINARY = "/usr/bin/kubelet"
 ADDRESS = "127.0.0.1"
+PACE = 0.05
+"""By what the pause before an automatic restart (10 s with kubeadm's unit) is multiplied."""
 
 
 class SimNode:
-    """`with SimNode(cluster, folder, "n1", "v1.36.2") as node:` - a Node of the cluster with a kubelet that runs.
+    """`with SimNode(cluster, folder, "n1", "v1.36.2") as node:` - a Node of the cluster with a kubelet that runs."""
 
-    `pace`: by what the pause before an automatic restart (10 s with kubeadm's unit) is multiplied.
-    """
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        folder: Path,
-        name: str,
-        version: str,
-        pace: float = 0.05,
-        labels: t.Mapping[str, str] | None = None,
-    ) -> None:
-        self.cluster, self.name, self.version, self.pace = cluster, name, version, pace
+    def __init__(self, cluster: Cluster, folder: Path, name: str, version: str) -> None:
+        self.cluster, self.name, self.version = cluster, name, version
         self.root = Path(os.path.realpath(folder)) / name
-        self.labels = labels or {}
         # The path of a socket may have 107 bytes only.
         self._sockets = Path(tempfile.mkdtemp(prefix="livenodes-"))
         self._runtime: socket.socket | None = None
         self.port, self.healthz_port = network.free_ports(2)
-        self.systemd = Systemd(self.root, pace)
+        self.systemd = Systemd(self.root, PACE)
 
     def __enter__(self) -> t.Self:
         try:
             self._write_files()
-            self.cluster.add(self.name, self.version, f"http://{ADDRESS}:{self.port}", self.labels)
+            self.cluster.add(self.name, self.version, f"http://{ADDRESS}:{self.port}")
             self.start_runtime()
             self.boot()
         except BaseException:
@@ -108,14 +98,8 @@ class SimNode:
         self.write("/etc/default/kubelet", f"{extra} --hostname-override={self.name}\n")
         (self.root / "etc/systemd/system/kubelet.service.d/90-lab.conf").unlink()
         for folder in (
-            kubeadm.MANIFESTS,
-            "/var/lib/kubelet/pki",
-            "/run/systemd",
-            "/run/containerd",
-            "/proc/net",
-            "/proc/1/ns",
-            "/proc/walls",
-            "/sys/fs/cgroup",
+            *(kubeadm.MANIFESTS, "/var/lib/kubelet/pki", "/run/systemd", "/run/containerd"),
+            *("/proc/net", "/proc/1/ns", "/proc/walls", "/sys/fs/cgroup"),
         ):
             self.at(folder).mkdir(parents=True, exist_ok=True)
         self.write("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory pids\n")
@@ -191,11 +175,10 @@ class SimNode:
         """Boot the node again: /run is empty then."""
         self.systemd.close(kill=power_cut)
         shutil.rmtree(self.at("/run/livenodes-kubelet-guard"), ignore_errors=True)
-        self.systemd = Systemd(self.root, self.pace)
+        self.systemd = Systemd(self.root, PACE)
         self.boot()
 
     def start_runtime(self) -> None:
-        """Let the container runtime listen."""
         if self._runtime:
             return
         path = self._sockets / "runtime"

@@ -112,7 +112,6 @@ class Service:
             self.state.active, self.state.sub, self.state.result = "inactive", "dead", "success"
 
     def close(self) -> None:
-        """Stop the service for good."""
         self.closed = True
         self.stop()
 

@@ -36,27 +36,10 @@ PYTHON = "/usr/bin/python3"
 MARK = b"\x7fELF, simulated"
 LIFE = "LIVENODES_SIM_LIFE"
 
-ONE_PATH = [
-    "access",
-    "chmod",
-    "chown",
-    "lchown",
-    "listdir",
-    "lstat",
-    "mkdir",
-    "mkfifo",
-    "open",
-    "rmdir",
-    "scandir",
-    "stat",
-    "statvfs",
-    "truncate",
-    "unlink",
-    "remove",
-    "utime",
-    "getxattr",
-    "listxattr",
-]
+ONE_PATH = (
+    *("access", "chmod", "chown", "lchown", "listdir", "lstat", "mkdir", "mkfifo", "open", "rmdir", "scandir", "stat"),
+    *("statvfs", "truncate", "unlink", "remove", "utime", "getxattr", "listxattr"),
+)
 TWO_PATHS = ("link", "rename", "replace")
 
 

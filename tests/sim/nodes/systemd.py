@@ -20,7 +20,6 @@ from pathlib import Path
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unitfile import object_name
 from tests.sim.nodes import unit_files, unit_words
 from tests.sim.nodes.journal import Journal
-from tests.sim.nodes.sandbox import sandboxed
 from tests.sim.nodes.service import Service
 from tests.sim.nodes.unit_files import UnitFiles
 
@@ -85,7 +84,6 @@ class Systemd:
             os.close(handle)
 
     def reload(self) -> None:
-        """Read the units' files again."""
         folders = [self.root / folder[1:] for folder in unit_files.FOLDERS]
         names = {path.name for folder in folders if folder.is_dir() for path in folder.glob("*.service")}
         with self._lock:
@@ -289,3 +287,56 @@ def place_of(root: Path) -> str:
 def _quoted(word: str) -> str:
     plain = word.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{plain}"' if any(letter in word for letter in " \t\"'\\") else word
+
+
+# The product asks systemd-run for a sandbox without network and with read-only folders, and lets a shell check that.
+# The stand-in needs no rights, so it has no walls. It answers the shell's questions as a sandbox would. The only
+# program that it runs is the stand-in for the kubelet, which writes nothing when it is asked about a configuration.
+LIMIT = 60.0
+"""Seconds that a command may take. The shorter limit of a real sandbox means nothing on a machine that runs tests."""
+
+
+def sandboxed(systemd: Systemd, given: t.Sequence[str]) -> Answer:
+    """Run the command of a `systemd-run --wait --pipe`; return its exit status, output and errors."""
+    options = [word for word in given[: _first(given)] if word.startswith("--")]
+    words = list(given[_first(given) :])
+    properties = [word.partition("=")[2] for word in options if word.startswith("--property=")]
+    files = [(value.lstrip("-"), value.startswith("-")) for value in _values(properties, "EnvironmentFile")]
+    own = dict(word.partition("=")[2].partition("=")[::2] for word in options if word.startswith("--setenv="))
+    try:
+        words = unit_words.replaced(words, unit_files.variables(systemd.root, own, files))
+        done = subprocess.run(
+            _mapped(systemd, words, walls="PrivateNetwork=yes" in properties),
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=LIMIT,
+            env={**systemd.environment(), **own},
+            cwd=systemd.root,
+        )
+    except subprocess.TimeoutExpired:
+        return 1, "", ""
+    except OSError as error:
+        return 1, "", f"Failed to start transient service unit: {error}\n"
+    return done.returncode, done.stdout, done.stderr
+
+
+def _mapped(systemd: Systemd, words: list[str], walls: bool) -> list[str]:
+    """Return the command line as one of this machine: the program behind the shell of a sandbox, too."""
+    if walls and words[:2] == ["/bin/sh", "-c"]:
+        script = words[2].replace("/proc/self/ns/net", f"{systemd.root}/proc/walls/net")
+        for folder in ("/usr", "/var/lib"):
+            # No user can write to a folder that does not exist.
+            script = script.replace(f"-w {folder} ", f"-w {systemd.root}/proc/walls{folder} ")
+        return [*words[:2], script, *words[3:5], *systemd.words(words[5:])]
+    return words if words[0] == "/usr/bin/printf" else systemd.words(words)
+
+
+def _first(words: t.Sequence[str]) -> int:
+    return next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
+
+
+def _values(properties: t.Sequence[str], name: str) -> list[str]:
+    return [text.partition("=")[2] for text in properties if text.startswith(f"{name}=")]

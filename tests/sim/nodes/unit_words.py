@@ -14,19 +14,8 @@ import sys
 import typing as t
 
 BLANKS = " \t\n\r"
-_ESCAPES = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "\\": "\\",
-    '"': '"',
-    "'": "'",
-    "s": " ",
-}
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
+_ESCAPES |= {"\\": "\\", '"': '"', "'": "'"}
 _NUMBERS = {"x": (2, 16), "u": (4, 16), "U": (8, 16)}
 
 _BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
@@ -82,14 +71,12 @@ def _escape(text: str, at: int) -> tuple[str, int]:
 
 def environment_file(text: str) -> t.Iterator[tuple[str, str]]:
     """Yield the variables of an environment file in order; a later one of the same name replaces an earlier one."""
-    at, line = 0, 1
+    at = 0
     while at < len(text):
-        letter = text[at]
-        if letter in BLANKS:
-            line += letter == "\n"
+        if text[at] in BLANKS:
             at += 1
-        elif letter in "#;":
-            at, line = _skip_comment(text, at, line)
+        elif text[at] in "#;":
+            at = _skip_comment(text, at)
         else:
             end = at
             while end < len(text) and text[end] not in "=\n":
@@ -98,33 +85,28 @@ def environment_file(text: str) -> t.Iterator[tuple[str, str]]:
             if text[end : end + 1] != "=":
                 at = end
                 continue
-            value, at, line = _value(text, end + 1, line)
+            value, at = _value(text, end + 1)
             # systemd drops an invalid name, such as `export A`.
             if name.replace("_", "a").isalnum() and not name[0].isdigit():
                 yield name, value
 
 
-def _skip_comment(text: str, at: int, line: int) -> tuple[int, int]:
+def _skip_comment(text: str, at: int) -> int:
     while at < len(text) and text[at] != "\n":
         # A backslash continues a comment too.
-        if text[at] == "\\":
-            line += text[at + 1 : at + 2] == "\n"
-            at += 1
-        at += 1
-    return at, line
+        at += 2 if text[at] == "\\" else 1
+    return at
 
 
-def _value(text: str, at: int, line: int) -> tuple[str, int, int]:
+def _value(text: str, at: int) -> tuple[str, int]:
     """Read one value: quotes count only where a value or another quoted part begins or ends."""
     value, quote, bare, kept = "", "", False, 0
     while at < len(text):
         letter = text[at]
         at += 1
-        line += letter == "\n"
         if letter == "\\" and quote != "'":
             following = text[at : at + 1]
             at += 1
-            line += following == "\n"
             if following != "\n":
                 value += following if not quote or following in '"\\`$' else f"\\{following}"
                 kept = len(value)
@@ -145,7 +127,7 @@ def _value(text: str, at: int, line: int) -> tuple[str, int, int]:
             bare = True
             value += letter
             kept = len(value)
-    return value[:kept], at, line
+    return value[:kept], at
 
 
 def words(line: str) -> list[str]:

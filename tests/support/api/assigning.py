@@ -20,7 +20,6 @@ LISTENS = status()
 
 
 def options(**given: t.Any) -> dict[str, t.Any]:
-    """Return the options of the stage."""
     return {
         "state": "present",
         "nodes": None,
@@ -58,7 +57,6 @@ def patiently(**given: t.Any) -> dict[str, t.Any]:
 
 
 def listed(*found: dict[str, t.Any]) -> Call:
-    """Return the LIST of these nodes."""
     return Call("GET", NODES, items(*found), by_name(*(one["metadata"]["name"] for one in found)))
 
 
@@ -79,22 +77,16 @@ def patch(
     """
     notes = (FROM_LOCAL if source else {}) if notes is None else notes
     whole = {"configMap": source} if source else None
-    body = {
-        "metadata": {"resourceVersion": "1", **({"annotations": notes} if notes else {})},
-        "spec": {"configSource": whole},
-    }
-    return Call(
-        "PATCH",
-        f"{NODES}/{name}",
-        node(name, source, LISTENS) if answer is None else answer,
-        DRY if dry_run else (),
-        body,
-        MERGE,
-    )
+    metadata = {"resourceVersion": "1", **({"annotations": notes} if notes else {})}
+    answer = node(name, source, LISTENS) if answer is None else answer
+    return _patched(name, answer, dry_run, {"metadata": metadata, "spec": {"configSource": whole}})
+
+
+def _patched(name: str, answer: t.Any, dry_run: bool, body: dict[str, t.Any]) -> Call:
+    return Call("PATCH", f"{NODES}/{name}", answer, DRY if dry_run else (), body, MERGE)
 
 
 def get(name: str = "config-a", answer: t.Any = None) -> Call:
-    """Return the GET of a ConfigMap."""
     return Call("GET", f"{CONFIGMAPS}/{name}", configmap(name) if answer is None else answer)
 
 
@@ -110,12 +102,6 @@ def mark(
     """Return the patch of the annotation that stands in for spec.configSource."""
     named = {"delivery": delivery} if delivery else {}
     value = annotation.text({"configMap": source, **named}) if source else None
-    body = {"metadata": {"resourceVersion": "1", "annotations": {annotation.SOURCE: value, **(notes or {})}}, **more}
-    return Call(
-        "PATCH",
-        f"{NODES}/{name}",
-        node(name, marked=source, delivery=delivery) if answer is None else answer,
-        DRY if dry_run else (),
-        body,
-        MERGE,
-    )
+    metadata = {"resourceVersion": "1", "annotations": {annotation.SOURCE: value, **(notes or {})}}
+    answer = node(name, marked=source, delivery=delivery) if answer is None else answer
+    return _patched(name, answer, dry_run, {"metadata": metadata, **more})

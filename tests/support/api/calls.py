@@ -39,7 +39,6 @@ class InProcess(Session):
         self.seen = {}
 
     def lines(self, path: str, query: t.Sequence[tuple[str, t.Any]], quiet: float) -> t.Iterator[bytes]:
-        """Yield the lines of one answer."""
         yield from filter(None, self._send("GET", path, query, None, {}, None).split(b"\n"))
 
     def server_time(self) -> float:

@@ -63,7 +63,6 @@ class Here:
         self.programs: list[str] = []
 
     def __call__(self, node: str, program: str) -> str:
-        """Run it."""
         self.asked.append(node)
         self.programs.append(program)
         return subprocess.run(

@@ -81,5 +81,4 @@ def kubeconfig(servers: t.Mapping[str, str], user: t.Any) -> dict[str, t.Any]:
 
 
 def here(server: str, **user: t.Any) -> dict[str, t.Any]:
-    """Return a kubeconfig with one context."""
     return kubeconfig({"here": server}, user)

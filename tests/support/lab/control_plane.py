@@ -49,7 +49,6 @@ class ControlPlaneNode:
         self.close()
 
     def close(self) -> None:
-        """Make the node a worker again."""
         try:
             self._pods.close()
         finally:
@@ -57,9 +56,6 @@ class ControlPlaneNode:
             self._label(None)
 
     def _label(self, value: t.Literal[""] | None) -> None:
-        self._lab.apiserver.api().call(
-            "PATCH",
-            f"/api/v1/nodes/{self.node}",
-            {"metadata": {"labels": dict.fromkeys(LABELS, value)}},
-            "application/merge-patch+json",
-        )
+        body = {"metadata": {"labels": dict.fromkeys(LABELS, value)}}
+        kind = "application/merge-patch+json"
+        self._lab.apiserver.api().call("PATCH", f"/api/v1/nodes/{self.node}", body, kind)

@@ -56,8 +56,7 @@ class Pods:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    # -- pods
-    # ------------------------------------------------------------------------------------------------------------
+    # Pods
 
     def create(
         self,
@@ -67,7 +66,6 @@ class Pods:
         labels: t.Mapping[str, str] | None = None,
         probe: bool = False,
         restart: str = "Always",
-        grace: int = 1,
         command: t.Sequence[str] = FOREVER,
         owner: tuple[str, str] | None = None,
         spec: t.Mapping[str, t.Any] | None = None,
@@ -76,11 +74,10 @@ class Pods:
 
         `probe`: a probe of readiness, which holds. `owner`: (kind, name) of a controller that need not exist, such as
         ("ReplicaSet", "web") or ("DaemonSet", "agent"). `spec`: more fields of the pod's spec, such as volumes.
-        `grace`: seconds.
         """
         self._lab.node(node).enable_pods()
         owners = {"ownerReferences": [_owner(*owner)]} if owner else {}
-        whole = {**_spec(probe, restart, grace, command), "nodeName": node, **(spec or {})}
+        whole = {**_spec(probe, restart, command), "nodeName": node, **(spec or {})}
         self._bound.append(name)
         self._api.call("POST", self._path(""), _pod(name, {"labels": dict(labels or {}), **owners}, whole))
         return name
@@ -143,23 +140,15 @@ class Pods:
         self.wait_gone(*names)
         self._bound = [name for name in self._bound if name not in names]
 
-    # -- budgets
-    # ---------------------------------------------------------------------------------------------------------
+    # Budgets
 
     def budget(self, name: str, labels: t.Mapping[str, str], allowed: int = 0) -> str:
         """Create a PodDisruptionBudget for pods with these labels that allows `allowed` evictions; return its name."""
         path = BUDGETS.format(self.namespace)
         self._budgets.append(f"{path}/{name}")
-        self._api.call(
-            "POST",
-            path,
-            {
-                "apiVersion": "policy/v1beta1",
-                "kind": "PodDisruptionBudget",
-                "metadata": {"name": name},
-                "spec": {"minAvailable": 1, "selector": {"matchLabels": dict(labels)}},
-            },
-        )
+        spec = {"minAvailable": 1, "selector": {"matchLabels": dict(labels)}}
+        about = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": name}}
+        self._api.call("POST", path, {**about, "spec": spec})
         self.allow(name, allowed)
         return name
 
@@ -167,24 +156,11 @@ class Pods:
         """Set the allowed evictions, like the disruption controller."""
         path = f"{BUDGETS.format(self.namespace)}/{name}"
         generation = self._api.call("GET", path)["metadata"].get("generation", 1)
-        self._api.call(
-            "PATCH",
-            f"{path}/status",
-            {
-                "status": {
-                    "observedGeneration": generation,
-                    "disruptionsAllowed": allowed,
-                    "currentHealthy": allowed + 1,
-                    "desiredHealthy": 1,
-                    "expectedPods": allowed + 1,
-                    "disruptedPods": None,
-                }
-            },
-            "application/merge-patch+json",
-        )
+        status = {"observedGeneration": generation, "disruptionsAllowed": allowed, "disruptedPods": None}
+        status |= {"currentHealthy": allowed + 1, "desiredHealthy": 1, "expectedPods": allowed + 1}
+        self._api.call("PATCH", f"{path}/status", {"status": status}, "application/merge-patch+json")
 
-    # -- the end
-    # ---------------------------------------------------------------------------------------------------------
+    # The end
 
     def close(self) -> None:
         """Remove everything, including what a test has partly deleted.
@@ -256,28 +232,17 @@ def _pod(name: str, metadata: dict[str, t.Any], spec: dict[str, t.Any]) -> dict[
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata}, "spec": spec}
 
 
-def _spec(
-    probe: bool = False, restart: str = "Always", grace: int = 1, command: t.Sequence[str] = FOREVER
-) -> dict[str, t.Any]:
-    container: dict[str, t.Any] = {
-        "name": "main",
-        "image": IMAGE,
-        "imagePullPolicy": "Never",
-        "command": list(command),
-        "resources": {},
-    }
+def _spec(probe: bool = False, restart: str = "Always", command: t.Sequence[str] = FOREVER) -> dict[str, t.Any]:
+    container: dict[str, t.Any] = {"name": "main", "image": IMAGE, "imagePullPolicy": "Never", "resources": {}}
+    container["command"] = list(command)
     if probe:
-        container["readinessProbe"] = {
-            "exec": {"command": ["true"]},
-            "periodSeconds": 1,
-            "failureThreshold": 1,
-            "timeoutSeconds": 5,
-        }
+        times = {"periodSeconds": 1, "failureThreshold": 1, "timeoutSeconds": 5}
+        container["readinessProbe"] = {"exec": {"command": ["true"]}, **times}
     # The node's own network, because the lab has no CNI plugin.
     return {
         "hostNetwork": True,
         "automountServiceAccountToken": False,
         "restartPolicy": restart,
-        "terminationGracePeriodSeconds": grace,
+        "terminationGracePeriodSeconds": 1,
         "containers": [container],
     }

@@ -7,14 +7,10 @@ ended.
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import io
 import json
-import tarfile
 import time
 import typing as t
-from pathlib import Path
 
 import yaml
 
@@ -22,8 +18,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.a
 from tests.lab.console import LabError
 from tests.lab.lab import Lab
 from tests.lab.node import LabNode
+from tests.support.lab_node.preflight_node import archive
 
-ROOT = Path(__file__).resolve().parents[3]
 PLACE = "/opt/bench"
 STORE = "/var/lib/kubelet-config"
 HEAD = """
@@ -61,17 +57,7 @@ guard_steps.present("/var/lib/kubelet-config", unit, "kubelet", False)
 
     def bring(self) -> None:
         """Only copy the code to the node."""
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w") as archive:
-            for part in ("_node", "_config"):
-                for path in sorted((ROOT / "plugins/module_utils" / part).rglob("*.py")):
-                    archive.add(path, f"ansible_collections/livenodes/kubelet/{path.relative_to(ROOT)}")
-        self.node.run(f"mkdir -p {PLACE}")
-        self._put(f"{PLACE}.b64", buffer.getvalue())
-        self.node.run(f"base64 -d {PLACE}.b64 | tar -x -C {PLACE}")
-
-    def _put(self, path: str, data: bytes) -> None:
-        self.node.run(f"cat > {path}", stdin=base64.b64encode(data).decode())
+        self.node.run(f"mkdir -p {PLACE} && base64 -d | tar -xz -C {PLACE}", stdin=archive())
 
     def close(self) -> None:
         """Remove everything and restart the kubelet with its own configuration."""

@@ -72,14 +72,6 @@ if found.form().kind != "refused":
 """),
         )
 
-    def etc(self) -> str:
-        """Return everything about the unit files that a removal must restore."""
-        return self.run(
-            "cd /etc/systemd/system && "
-            "find . -name 'kubelet*' -o -path './kubelet*' | sort | xargs ls -ld --time-style=+ && "
-            "find . -path './kubelet*' -type f | sort | xargs sha256sum"
-        )
-
 
 def archive() -> str:
     """Return the node code as a base64-encoded archive."""

@@ -60,21 +60,11 @@ class Role:
             },
         }
         path = self.home / "play.yml"
-        path.write_text(
-            json.dumps(
-                [
-                    {
-                        "hosts": ",".join(wanted),
-                        "gather_facts": False,
-                        "vars": given,
-                        "tasks": [role],
-                    }
-                ]
-            )
-        )
+        play = {"hosts": ",".join(wanted), "gather_facts": False, "vars": given, "tasks": [role]}
+        path.write_text(json.dumps([play]))
         return path
 
-    def layout(self, name: str = "") -> str:
-        """Return all files of a node that the role could change: type, mode, size, link, bytes of small files."""
-        node = self.benches[name].node if name else self.node
-        return node.run(f"{FILES} {PRINT}") + node.run("systemctl cat kubelet; cat /var/lib/kubelet/config.yaml")
+    def layout(self) -> str:
+        """Return all files that the role could change: type, mode, size, link, bytes of small files."""
+        own = self.node.run("systemctl cat kubelet; cat /var/lib/kubelet/config.yaml")
+        return self.node.run(f"{FILES} {PRINT}") + own

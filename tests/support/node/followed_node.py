@@ -134,7 +134,6 @@ class FollowedNode(WholeNode):
         self.cluster.configmaps[source["name"]] = {"metadata": metadata, "data": {"kubelet": content}}
 
     def answer(self) -> Answer:
-        """Return what the follower has answered."""
         return following.answer(self.cluster.notes)[0] or Answer()
 
     # The follower

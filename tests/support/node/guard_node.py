@@ -77,23 +77,18 @@ def with_every_file(node: Node, folder: Path, **trial: t.Any) -> Node:
 class NoRoom(files.OS):
     """A file system without a free block, from `full` on.
 
-    It has no free inode either, so that only renames and removals work. With `names`, files and links can still be
-    created, without content. Without `renames`, not even these work.
+    It has no free inode either, so that only renames and removals work; without `renames`, not even these.
     """
 
     full = False
     renames = True
-
-    def __init__(self, names: bool = False) -> None:
-        self.names = names
 
     def _check(self) -> None:
         if self.full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def create(self, path: str, mode: int) -> int:
-        if not self.names:
-            self._check()
+        self._check()
         return super().create(path, mode)
 
     def write(self, handle: int, data: bytes) -> int:
@@ -101,8 +96,7 @@ class NoRoom(files.OS):
         return super().write(handle, data)
 
     def symlink(self, target: str, path: str) -> None:
-        if not self.names:
-            self._check()
+        self._check()
         super().symlink(target, path)
 
     def rename(self, path: str, target: str) -> None:

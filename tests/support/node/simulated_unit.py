@@ -161,7 +161,6 @@ class SimulatedUnit:
             yield self.next_start, self.start_again
 
     def run(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run a command of the guard."""
         words, out, code = list(argv), "", 0
         if words[1:2] == ["show"]:
             out = "" if self._unanswered() else self._shown()

@@ -39,7 +39,6 @@ class Owners(OS):
         self.given: set[str] = set()
 
     def give(self, path: Path) -> None:
-        """Give a file to another user."""
         self.given.add(str(path))
 
     def user(self) -> int:

@@ -124,7 +124,6 @@ class WholeNode:
         self.install_guard()
 
     def _mount_memory(self) -> None:
-        """Mount a new folder /run."""
         self.memory = Disk()
         self.memory.mkdir("/run", 0o755)
         self.disk.root.live["run"] = self.memory.root.live["run"]

@@ -19,7 +19,6 @@ class Step:
     once: bool = False
 
     def of(self, host: int) -> float:
-        """Return the seconds of a host."""
         return self.seconds if isinstance(self.seconds, (int, float)) else self.seconds[host]
 
 

@@ -34,7 +34,6 @@ class Permission:
 
 
 def manifest(name: str) -> Objects:
-    """Return the objects of a manifest."""
     return _items(FOLDER / f"{name}.yaml")
 
 
@@ -48,7 +47,6 @@ def _items(path: Path) -> Objects:
 
 
 def permissions(objects: Objects) -> list[Permission]:
-    """Return every permission that objects give."""
     return [
         Permission(verb, resource, rule["apiGroups"][0], role["metadata"].get("namespace", ""))
         for role in objects

@@ -18,7 +18,7 @@ import sys
 import typing as t
 from pathlib import Path
 
-from tests.support.plays.ansible import ROOT, Ansible, inventory
+from tests.support.plays.ansible import ONE_OUTPUT, ROOT, Ansible, inventory
 
 PROJECT = ROOT / "playbooks/awx/project"
 # AWX sets this for every job.
@@ -99,15 +99,8 @@ class Controller:
         place = self._ansible.home / f"job-{self._count}"
         self._prepare(place, {**answers, "awx_job_id": self._count, "awx_user_name": "admin", **more})
         command = [sys.executable, "-m", "ansible_runner", "run", str(place), "-p", playbook, "-i", "job"]
-        with subprocess.Popen(
-            command,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-            env={**self._ansible.environment, MARK: str(place), "PATH": PATH, "PYTHONUNBUFFERED": "1"},
-        ) as process:
+        variables = {**self._ansible.environment, MARK: str(place), "PATH": PATH, "PYTHONUNBUFFERED": "1"}
+        with subprocess.Popen(command, **ONE_OUTPUT, start_new_session=True, env=variables) as process:
             try:
                 output = self._follow(process, stop, at)
                 process.wait(timeout=600)

@@ -70,7 +70,6 @@ class Row(t.NamedTuple):
 
 
 def rows() -> list[Row]:
-    """Return the cells of the table."""
     found = []
     for line in TABLE.strip().splitlines()[1:]:
         playbook, ending, *cells = line.split()
@@ -123,7 +122,6 @@ def prepare(stage: Stage, playbook: str) -> None:
 
 
 def begin(stage: Stage, playbook: str, ending: str) -> None:
-    """Run the playbook in question."""
     if ending == "failed":
         stage.fail(playbook)
     run = play(stage, playbook, ending=ending)

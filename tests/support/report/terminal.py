@@ -14,7 +14,6 @@ class Terminal(io.StringIO):
     """A terminal that shows what remains after all erasures."""
 
     def isatty(self) -> bool:
-        """Return True, like a terminal."""
         return True
 
     def screen(self) -> list[str]:

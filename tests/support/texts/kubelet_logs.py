@@ -21,6 +21,11 @@ DIAL = 'rpc error: code = Unavailable desc = connection error: desc = "transport
 SOCKET = "/run/containerd/containerd.sock: connect: connection refused"
 NEGATIVE = "invalid configuration: maxPods (--max-pods) -3 must not be a negative number"
 GATES = "failed to merge global and in-flight KubeletConfiguration while setting defaults, error: "
+DYNAMIC = "the DynamicKubeletConfig feature gate must be enabled in order to use the --dynamic-config-dir flag"
+POLICY = (
+    "Failed to start ContainerManager start cpu manager error: could not restore state from checkpoint: configured "
+    'policy "static" differs from state checkpoint policy "none", please drain this node'
+)
 
 
 def old(text: str, line: int = 198) -> str:
@@ -33,15 +38,23 @@ def new(text: str, place: str = "run.go:72", message: str = "command failed") ->
     return f'{NEW}E1122 13:38:14.192413     419 {place}] "{message}" err={json.dumps(text)}\n'
 
 
-# (case, log, last words, kind)
-CASES: tuple[tuple[str, str, str, str], ...] = (
-    ("1.20 validation", old(NEGATIVE, 215), NEGATIVE, "validation"),
-    (
-        "1.20 file",
-        old('failed to load Kubelet config file /x, error kubelet config file "/x" was empty'),
-        'failed to load Kubelet config file /x, error kubelet config file "/x" was empty',
-        "file",
-    ),
+Case = tuple[str, str, str, str]
+"""Its name, a log, the last words of that, and their kind."""
+
+
+def of_old(name: str, kind: str, text: str, line: int = 198) -> Case:
+    """Return the case of a kubelet 1.20 whose last words are the whole text."""
+    return name, old(text, line), text, kind
+
+
+def of_new(name: str, kind: str, text: str, *line: str) -> Case:
+    """Return the case of a later kubelet whose last words are the whole text; `line` has place and message of it."""
+    return name, new(text, *line), text, kind
+
+
+CASES: tuple[Case, ...] = (
+    of_old("1.20 validation", "validation", NEGATIVE, 215),
+    of_old("1.20 file", "file", 'failed to load Kubelet config file /x, error kubelet config file "/x" was empty'),
     (
         "1.20 file that does not decode",
         old(
@@ -53,57 +66,38 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
         "readUint32: unexpected character |...",
         "file",
     ),
-    ("1.20 gate", old("unrecognized feature gate: Foo", 208), "unrecognized feature gate: Foo", "gate"),
+    of_old("1.20 gate", "gate", "unrecognized feature gate: Foo", 208),
     ("1.20 flag, after its usage text", USAGE + old("unknown flag: --nosuch", 156), "unknown flag: --nosuch", "flag"),
-    (
+    of_old(
         "1.20 runtime",
-        old(
-            "failed to run Kubelet: failed to create kubelet: get remote runtime typed version failed: "
-            f'{DIAL}{SOCKET}"',
-            269,
-        ),
-        f'failed to run Kubelet: failed to create kubelet: get remote runtime typed version failed: {DIAL}{SOCKET}"',
         "runtime",
+        f'failed to run Kubelet: failed to create kubelet: get remote runtime typed version failed: {DIAL}{SOCKET}"',
+        269,
     ),
-    (
+    of_old(
         "1.20 swap",
-        old("failed to run Kubelet: running with swap on is not supported, please disable swap!", 269),
-        "failed to run Kubelet: running with swap on is not supported, please disable swap!",
         "validation",
+        "failed to run Kubelet: running with swap on is not supported, please disable swap!",
+        269,
     ),
     (
         "1.20 a container manager that does not start, in a log with other errors",
-        'E1122 13:38:13.1     419 kubelet.go:2163] node "n1" not found\n'
-        + old(
-            "Failed to start ContainerManager start cpu manager error: could not restore state from checkpoint: "
-            'configured policy "static" differs from state checkpoint policy "none", please drain this node',
-            1384,
-        ),
-        "Failed to start ContainerManager start cpu manager error: could not restore state from checkpoint: configured "
-        'policy "static" differs from state checkpoint policy "none", please drain this node',
+        f'E1122 13:38:13.1     419 kubelet.go:2163] node "n1" not found\n{old(POLICY, 1384)}',
+        POLICY,
         "file",
     ),
-    (
+    of_new(
         "1.21 run",
-        new(
-            'failed to run Kubelet: misconfiguration: kubelet cgroup driver: "systemd" is different from docker cgroup '
-            'driver: "cgroupfs"',
-            "server.go:302",
-            "Failed to run kubelet",
-        ),
+        "validation",
         'failed to run Kubelet: misconfiguration: kubelet cgroup driver: "systemd" is different from docker cgroup '
         'driver: "cgroupfs"',
-        "validation",
+        "server.go:302",
+        "Failed to run kubelet",
     ),
     (
         "1.22 flags",
-        new(
-            "the DynamicKubeletConfig feature gate must be enabled in order to use the --dynamic-config-dir flag",
-            "server.go:194",
-            "Failed to validate kubelet flags",
-        ),
-        "Failed to validate kubelet flags: the DynamicKubeletConfig feature gate must be enabled in order to use the "
-        "--dynamic-config-dir flag",
+        new(DYNAMIC, "server.go:194", "Failed to validate kubelet flags"),
+        f"Failed to validate kubelet flags: {DYNAMIC}",
         "gate",
     ),
     (
@@ -112,53 +106,31 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
         "Failed to parse kubelet flag: unknown flag: --nosuch",
         "flag",
     ),
-    (
+    of_old(
         "1.20 client CA, as it was seen",
-        old("unable to load client CA file /nope/ca.crt: open /nope/ca.crt: no such file or directory", 269),
-        "unable to load client CA file /nope/ca.crt: open /nope/ca.crt: no such file or directory",
         "file",
+        "unable to load client CA file /nope/ca.crt: open /nope/ca.crt: no such file or directory",
+        269,
     ),
-    (
-        "1.20 several refusals",
-        old("[invalid configuration: a, invalid configuration: b]", 215),
-        "[invalid configuration: a, invalid configuration: b]",
-        "validation",
-    ),
-    (
-        "1.24 flag",
-        new("failed to parse kubelet flag: unknown flag: --network-plugin", "run.go:74"),
-        "failed to parse kubelet flag: unknown flag: --network-plugin",
-        "flag",
-    ),
-    (
+    of_old("1.20 several refusals", "validation", "[invalid configuration: a, invalid configuration: b]", 215),
+    of_new("1.24 flag", "flag", "failed to parse kubelet flag: unknown flag: --network-plugin", "run.go:74"),
+    of_new(
         "1.27 flags",
-        new(
-            "failed to validate kubelet flags: the container runtime endpoint address was not specified or empty, use "
-            "--container-runtime-endpoint to set"
-        ),
+        "flag",
         "failed to validate kubelet flags: the container runtime endpoint address was not specified or empty, use "
         "--container-runtime-endpoint to set",
-        "flag",
     ),
-    (
+    of_new(
         "1.28 runtime",
-        new(
-            "failed to run Kubelet: validate service connection: validate CRI v1 runtime API for endpoint "
-            f'"unix:///run/containerd/containerd.sock": {DIAL}{SOCKET}"'
-        ),
+        "runtime",
         "failed to run Kubelet: validate service connection: validate CRI v1 runtime API for endpoint "
         f'"unix:///run/containerd/containerd.sock": {DIAL}{SOCKET}"',
-        "runtime",
     ),
-    (
+    of_new(
         "1.30 a runtime without its CRI service",
-        new(
-            'failed to run Kubelet: validate service connection: validate CRI v1 runtime API for endpoint "unix:///x": '
-            "rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService"
-        ),
+        "runtime",
         'failed to run Kubelet: validate service connection: validate CRI v1 runtime API for endpoint "unix:///x": '
         "rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService",
-        "runtime",
     ),
     (
         "1.33 validation",
@@ -166,15 +138,11 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
         f"failed to validate kubelet configuration, error: {NEGATIVE}",
         "validation",
     ),
-    (
+    of_new(
         "1.33 drop-in of another type",
-        new(
-            "failed to merge kubelet configs: failed to unmarshal merged JSON into kubelet configuration: json: cannot "
-            "unmarshal string into Go struct field KubeletConfiguration.maxPods of type int32"
-        ),
+        "file",
         "failed to merge kubelet configs: failed to unmarshal merged JSON into kubelet configuration: json: cannot "
         "unmarshal string into Go struct field KubeletConfiguration.maxPods of type int32",
-        "file",
     ),
     (
         "1.36 validation, several lines",
@@ -223,17 +191,15 @@ CASES: tuple[tuple[str, str, str, str], ...] = (
         "Failed to start ContainerManager: quantities must match the regular expression '^([+-]?[0-9.]+)$'",
         "validation",
     ),
-    (
+    of_new(
         "1.36 client CA",
-        new("failed to run Kubelet: unable to load client CA file /nope/ca.crt: open /nope/ca.crt: no such file"),
-        "failed to run Kubelet: unable to load client CA file /nope/ca.crt: open /nope/ca.crt: no such file",
         "file",
+        "failed to run Kubelet: unable to load client CA file /nope/ca.crt: open /nope/ca.crt: no such file",
     ),
-    (
+    of_new(
         "1.36 the kubelet's kubeconfig is not part of its configuration",
-        new("failed to run Kubelet: unable to load bootstrap kubeconfig: stat /etc/x.conf: no such file or directory"),
-        "failed to run Kubelet: unable to load bootstrap kubeconfig: stat /etc/x.conf: no such file or directory",
         "",
+        "failed to run Kubelet: unable to load bootstrap kubeconfig: stat /etc/x.conf: no such file or directory",
     ),
     (
         "a kubelet that was killed: its last error incriminates nothing",

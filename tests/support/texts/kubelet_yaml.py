@@ -56,7 +56,6 @@ class Loader(yaml.SafeLoader):  # pylint: disable=too-many-ancestors
         return found
 
     def construct_yaml_map(self, node: yaml.MappingNode) -> t.Iterator[t.Any]:
-        """Yield a map."""
         yield self.construct_mapping(node)
 
 

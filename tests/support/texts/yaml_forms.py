@@ -39,50 +39,19 @@ _NUMBERS = ("maxPods", "registryBurst", "nodeLeaseDurationSeconds", "containerLo
 _NAMES = ("clusterDomain", "systemReservedCgroup", "kubeReservedCgroup")
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
 _FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
-_INTEGERS = {
-    "42": 42,
-    "+42": 42,
-    "052": 42,
-    "0o52": 42,
-    "0O52": 42,
-    "0x2A": 42,
-    "0X2a": 42,
-    "+0x2a": 42,
-    "0b101010": 42,
-    "0B101010": 42,
-    "4_2": 42,
-    "42_": 42,
-    "0_52": 42,
-    "0x_2a": 42,
-    "08": 8,
-    "4.2e1": 42,
-    "4.2E+01": 42,
-    "420e-1": 42,
-    "42.": 42,
-    "42.0": 42,
-    "9_0.0": 90,
-}
+_42 = (
+    *("42", "+42", "052", "0o52", "0O52", "0x2A", "0X2a", "+0x2a", "0b101010", "0B101010", "4_2", "42_", "0_52"),
+    *("0x_2a", "4.2e1", "4.2E+01", "420e-1", "42.", "42.0"),
+)
+_INTEGERS = {**dict.fromkeys(_42, 42), "08": 8, "9_0.0": 90}
 _FLOATS = {"0.8": 0.8, ".8": 0.8, "+.8": 0.8, "8e-1": 0.8, "0.8_0": 0.8, "00.8": 0.8, ".8E0": 0.8, "1": 1, "1.": 1}
 # Values that are text, and look like something else.
+_PLAIN = (
+    *("cluster.local", "1.2.3.4", "0-3,8", "1220k", "2001-01-01", "12:30:45", "0b2", "0xg", "0o9", "1e", "_1", "1e400"),
+    *("tRue", "nULL", "yess", "fe80::1", "a#b", "a:b"),
+)
 _TEXTS = {
-    "cluster.local": "cluster.local",
-    "1.2.3.4": "1.2.3.4",
-    "0-3,8": "0-3,8",
-    "1220k": "1220k",
-    "2001-01-01": "2001-01-01",
-    "12:30:45": "12:30:45",
-    "0b2": "0b2",
-    "0xg": "0xg",
-    "0o9": "0o9",
-    "1e": "1e",
-    "_1": "_1",
-    "1e400": "1e400",
-    "tRue": "tRue",
-    "nULL": "nULL",
-    "yess": "yess",
-    "fe80::1": "fe80::1",
-    "a#b": "a#b",
-    "a:b": "a:b",
+    **{text: text for text in _PLAIN},
     "cluster.local # a comment": "cluster.local",
     "'no'": "no",
     '"no"': "no",

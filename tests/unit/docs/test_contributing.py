@@ -31,7 +31,6 @@ def table(section: str) -> list[list[str]]:
 
 
 def code(cell: str) -> list[str]:
-    """The literals of a cell."""
     return re.findall(r"`([^`]+)`", cell)
 
 
@@ -87,7 +86,6 @@ def test_every_file_without_a_test_is_named() -> None:
 
 
 def test_what_tests_them_exists() -> None:
-    """Test files and gates."""
     for row in table("Files that no unit test of their room imports"):
         for name in code(row[1]):
             assert (ROOT / TESTS / name).is_file() if name.endswith(".py") else name in GATES, name

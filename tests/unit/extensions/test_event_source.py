@@ -40,6 +40,10 @@ def noted(reason: str, active: t.Any, good: t.Any = None, time: str = "2026-01-0
     return {"marked": place("config-b"), "reported": report}
 
 
+TRIAL, GOOD = noted("on trial", NEW), noted("good", NEW, NEW)
+DIED = noted("reverted to local", None, error="it died")
+
+
 class Run:
     """A source over a cluster in memory, and what it emits."""
 
@@ -55,6 +59,13 @@ class Run:
         return [(event["type"], event["node"]) for event in self.events]
 
 
+def begun(found: dict[str, t.Any], **others: t.Any) -> Run:
+    """Return a source that has looked once at a cluster with this Node."""
+    run = Run(Direct(found), **others)
+    run.look()
+    return run
+
+
 def test_what_is_there_at_the_start_is_no_event() -> None:
     run = Run(Direct(node("n1"), node("n2", **noted("reverted to local", None, error="died"))))
     assert run.look() == run.look() == []
@@ -63,45 +74,38 @@ def test_what_is_there_at_the_start_is_no_event() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        pytest.param(noted("on trial", NEW), noted("on trial, confirmed", NEW), ["confirmed"], id="confirmed"),
-        pytest.param(noted("on trial, confirmed", NEW), noted("good", NEW, NEW), [], id="confirmed-before"),
-        pytest.param(noted("on trial", NEW), noted("good", NEW, NEW), ["confirmed"], id="good-at-once"),
+        pytest.param(TRIAL, noted("on trial, confirmed", NEW), ["confirmed"], id="confirmed"),
+        pytest.param(noted("on trial, confirmed", NEW), GOOD, [], id="confirmed-before"),
+        pytest.param(TRIAL, GOOD, ["confirmed"], id="good-at-once"),
+        pytest.param(TRIAL, DIED, ["reverted"], id="reverted"),
         pytest.param(
-            noted("on trial", NEW), noted("reverted to local", None, error="it died"), ["reverted"], id="reverted"
-        ),
-        pytest.param(
-            noted("reverted to local", None, error="it died"),
+            DIED,
             noted("reverted to local", None, error="it died", time="2026-01-01T00:09:00Z"),
             ["reverted"],
             id="reverted-again",
         ),
-        pytest.param(noted("good", NEW, NEW), noted("good", NEW, NEW, error="it ends"), ["failed"], id="failed"),
-        pytest.param({}, noted("on trial", NEW), [], id="a-trial-begins"),
+        pytest.param(GOOD, noted("good", NEW, NEW, error="it ends"), ["failed"], id="failed"),
+        pytest.param({}, TRIAL, [], id="a-trial-begins"),
     ],
 )
 def test_events_of_a_status(before: t.Any, after: t.Any, expected: list[str]) -> None:
-    api = Direct(node("n1", **before))
-    run = Run(api)
-    run.look()
-    api.nodes["n1"] = node("n1", **after)
+    run = begun(node("n1", **before))
+    run.api.nodes["n1"] = node("n1", **after)
     assert run.look() == [(kind, "n1") for kind in expected]
     assert run.look() == []
 
 
 def test_a_kubelet_that_follows_its_node_by_itself_falls_back() -> None:
     """Native delivery has no reason in its status: the source that it runs shows the revert."""
-    api = Direct(node("n1", NEW, status(NEW, NEW)))
-    run = Run(api)
-    run.look()
-    api.nodes["n1"] = node("n1", NEW, status(NEW, None, None, "failed to validate"))
+    run = begun(node("n1", NEW, status(NEW, NEW)))
+    run.api.nodes["n1"] = node("n1", NEW, status(NEW, None, None, "failed to validate"))
     assert run.look() == [("reverted", "n1")]
     assert run.events[0]["variant"] == "local" and run.events[0]["error"] == "failed to validate"
 
 
 def test_nodes_that_come_go_and_are_upgraded() -> None:
-    api = Direct(node("n1"))
-    run = Run(api)
-    run.look()
+    run = begun(node("n1"))
+    api = run.api
     api.nodes["n2"] = node("n2")
     api.nodes["n1"] = node("n1", version="v1.20.9")
     assert run.look() == [("version_changed", "n1"), ("new_node", "n2")]
@@ -114,25 +118,22 @@ def test_nodes_that_come_go_and_are_upgraded() -> None:
 def test_drift_is_one_event_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(SOURCE["time"], "time", lambda: now[0])
-    api = Direct(node("n1", **noted("good", NEW, NEW)))
-    run = Run(api, drift_seconds=60)
-    run.look()
-    api.nodes["n1"] = node("n1", **{**noted("good", NEW, NEW), "marked": place("other")})
+    run = begun(node("n1", **GOOD), drift_seconds=60)
+    run.api.nodes["n1"] = node("n1", **{**GOOD, "marked": place("other")})
     seen = []
     for now[0] in (1001.0, 1050.0, 1062.0, 1100.0):
         seen.append(run.look())
     assert seen == [[], [], [("drifted", "n1")], []]
-    api.nodes["n1"] = node("n1", **noted("good", NEW, NEW))
+    run.api.nodes["n1"] = node("n1", **GOOD)
     now[0] = 1200.0
     assert run.look() == []
-    del api.nodes["n1"]
 
 
 def test_what_happens_while_it_does_not_run_is_emitted_once(tmp_path: Path) -> None:
     file = str(tmp_path / "state.json")
-    api = Direct(node("n1", **noted("on trial", NEW)))
+    api = Direct(node("n1", **TRIAL))
     assert Run(api, state_file=file).look() == []
-    api.nodes["n1"] = node("n1", **noted("reverted to local", None, error="it died"))
+    api.nodes["n1"] = node("n1", **DIED)
     api.nodes["n2"] = node("n2")
     second = Run(api, state_file=file)
     assert second.look() == [("reverted", "n1"), ("new_node", "n2")]
@@ -158,10 +159,8 @@ def test_a_state_file_that_is_none(tmp_path: Path, text: str) -> None:
 def test_the_id_of_an_event_is_the_same_when_it_is_seen_again() -> None:
     ids = []
     for _time in range(2):
-        api = Direct(node("n1", **noted("on trial", NEW)))
-        run = Run(api)
-        run.look()
-        api.nodes["n1"] = node("n1", **noted("reverted to local", None, error="it died"))
+        run = begun(node("n1", **TRIAL))
+        run.api.nodes["n1"] = node("n1", **DIED)
         run.look()
         ids += [event["id"] for event in run.events]
     assert len(ids) == 2 and len(set(ids)) == 1
@@ -172,10 +171,8 @@ def test_the_id_of_an_event_is_the_same_when_it_is_seen_again() -> None:
 )
 def test_what_a_node_writes_is_no_template(text: str) -> None:
     """A rulebook passes it on to a module or a playbook, where Ansible would evaluate it on the controller."""
-    api = Direct(node("n1", **noted("on trial", NEW)))
-    run = Run(api)
-    run.look()
-    api.nodes["n1"] = node("n1", **noted(f"reverted {text}", None, error=text), version=text)
+    run = begun(node("n1", **TRIAL))
+    run.api.nodes["n1"] = node("n1", **noted(f"reverted {text}", None, error=text), version=text)
     run.look()
     assert len(run.events) == 2 and run.events[0]["error"].replace(" ", "") == text.replace(" ", "")
     words = "".join(str(value) for event in run.events for value in event.values())

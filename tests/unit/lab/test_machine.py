@@ -50,19 +50,20 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(tmp_path)
 
 
-def test_few_nodes_need_nothing(box: Machine) -> None:
-    assert (box.up("one", 5), box.down("one")) == (128, 128)
+@pytest.mark.parametrize(
+    ("before", "nodes", "limits"),
+    [
+        pytest.param(128, [5], [128], id="few nodes need nothing"),
+        pytest.param(128, [7], [168], id="many nodes"),
+        pytest.param(128, [3, 6, 6, 8], [128, 148, 148, 188], id="a lab that grows"),
+        pytest.param(1024, [7], [1024], id="high enough"),
+    ],
+)
+def test_limit_raised_and_restored(box: Machine, before: int, nodes: list[int], limits: list[int]) -> None:
+    box.limit = before
+    assert [box.up("one", count) for count in nodes] == limits
+    assert box.down("one") == before
     assert not machine.RECORD.exists()
-
-
-def test_limit_raised_for_many_nodes_and_restored(box: Machine) -> None:
-    assert (box.up("one", 7), box.down("one")) == (168, 128)
-    assert not machine.RECORD.exists()
-
-
-def test_a_lab_that_grows(box: Machine) -> None:
-    assert [box.up("one", nodes) for nodes in (3, 6, 6, 8)] == [128, 148, 148, 188]
-    assert box.down("one") == 128
 
 
 @pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
@@ -75,10 +76,7 @@ def test_two_labs_do_not_undo_each_other(box: Machine, order: tuple[str, str]) -
     assert not machine.NSPAWN.exists()
 
 
-def test_limit_that_is_high_enough_or_was_changed_since_is_kept(box: Machine) -> None:
-    box.limit = 1024
-    assert (box.up("one", 7), box.down("one")) == (1024, 1024)
-    box.limit = 128
+def test_limit_that_was_changed_since_is_kept(box: Machine) -> None:
     box.up("one", 7)
     box.limit = 300
     assert box.down("one") == 300

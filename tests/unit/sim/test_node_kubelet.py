@@ -21,7 +21,6 @@ FLAGS = [f"--config={OWN}", f"--config-dir={FOLDER}"]
 
 
 def write(root: Path, path: str, text: str) -> None:
-    """Write a file of the node."""
     place = root / path[1:]
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(text)

@@ -41,7 +41,6 @@ class Demo(Steps):
         return t.cast("dict[str, t.Any]", json.loads(answer or "{}").get("kubeletconfig", {}))
 
     def node(self, name: str) -> dict[str, t.Any]:
-        """Return a Node."""
         return t.cast("dict[str, t.Any]", json.loads(self.lab.kubectl("get", "node", name, "-o", "json")))
 
     def row(self, name: str) -> dict[str, t.Any]:

@@ -81,7 +81,6 @@ class Fleet(Steps):
         return t.cast("dict[str, t.Any]", self.cluster.store.create(CONFIGMAPS, NAMESPACE, body).item["metadata"])
 
     def pushed(self, name: str) -> str:
-        """Return the configuration in a ConfigMap."""
         return str(self.cluster.store.get(CONFIGMAPS, name, NAMESPACE).item["data"]["kubelet"])
 
     def annotate(self, name: str, key: str, value: t.Mapping[str, t.Any]) -> None:
@@ -91,7 +90,6 @@ class Fleet(Steps):
         self.cluster.store.patch(NODES, "", name, MERGE, {"metadata": {"annotations": {PREFIX + key: text}}})
 
     def node(self, name: str) -> dict[str, t.Any]:
-        """Return a Node."""
         return self.cluster.node(name)
 
     def row(self, name: str) -> dict[str, t.Any]:

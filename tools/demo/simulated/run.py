@@ -9,13 +9,18 @@ Exits 1 when a step does not end as expected, 130 when interrupted. Only the rep
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import tempfile
+import threading
+import typing as t
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
-from tools.demo.simulated import deadly
+from tests.sim.nodes.node import SimNode
 from tools.demo.simulated.fleet import GROUP, NAMESPACE, OWN_FILE, Fleet
-from tools.demo.steps import COMMAND, FOLDER, HEADLINE, active, exit_status, show
+from tools.demo.steps import COMMAND, FOLDER, HEADLINE, LIVE, SUCCESS, UNIT, active, changes, exit_status, show
 
 ROOT = Path(__file__).resolve().parents[3]
 WANTED = """kubelet_config:
@@ -29,6 +34,25 @@ kubelet_config_max_unavailable: 100%
 kubelet_config_wait_timeout: 60
 """
 BAD = WANTED.replace("60", "-1")
+NODE = "n2"
+LIMIT = 240
+# A rollout assigns, verifies and confirms. This one goes away after the restart.
+WITHOUT_PLAN = """\
+- name: Assign a configuration without a plan, restart the kubelet, go away
+  hosts: n2
+  gather_facts: false
+  tasks:
+    - name: Assign
+      livenodes.kubelet.kubelet_checkpoint:
+        state: assigned
+        delivery: checkpoint
+        source: %(source)s
+        data:
+          kubelet: "{{ lookup('ansible.builtin.file', 'deadly.json') }}"
+    - name: Restart the kubelet
+      ansible.builtin.command: systemctl restart kubelet
+      changed_when: true
+"""
 BY_HAND = '{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "maxPods": 90}'
 
 
@@ -75,7 +99,7 @@ def run(fleet: Fleet) -> None:
     fleet.expect("the live values", fleet.live(), good)
 
     fleet.headline("A value that a kubelet accepts and then dies of reaches n2, while no operator looks")
-    deadly.run(fleet, good)
+    deadly(fleet, good)
 
     fleet.headline("A follower on n3: annotations of its Node alone change it, without a login and without Ansible")
     follow(fleet)
@@ -108,3 +132,57 @@ def follow(fleet: Fleet) -> None:
     fleet.until("the confirmation", lambda: fleet.status("n3").get("reason") == annotation.CONFIRMED)
     show(f"  reason: {annotation.CONFIRMED}")
     fleet.playbook("follow", *hosts, "-e", "kubelet_config_follow=absent", only="changed")
+
+
+def deadly(fleet: Fleet, good: t.Mapping[str, t.Mapping[str, t.Any]]) -> None:
+    """Assign a configuration that kills the kubelet of n2, watch the guard, show its reason. Raises DemoError."""
+    node = fleet.nodes[NODE]
+    fleet.until("the end of the trial", lambda: "lastKnownGood" in fleet.status(NODE))
+    source = _push(fleet, good[NODE]["RUNS"])
+    (fleet.home / "without-plan.yml").write_text(WITHOUT_PLAN % {"source": json.dumps(source)}, encoding="utf-8")
+    show("$ grep evictionHard deadly.json", COMMAND)
+    show('  "evictionHard": {"memory.available": "lots"}')
+    over = threading.Event()
+    with ThreadPoolExecutor(1) as beside:
+        # It begins before the playbook ends: a guard may be faster than Ansible.
+        watched = beside.submit(_watch, node, source["uid"], over)
+        try:
+            fleet.playbook("without-plan.yml")
+        except BaseException:
+            over.set()
+            raise
+        show(f"$ ssh {NODE} systemctl show kubelet    # meanwhile, observed only", COMMAND)
+        for line in watched.result():
+            show(line, LIVE)
+    show("The guard on the node did this, without Ansible, ssh or the API server. Its report:", SUCCESS)
+    fleet.until("the report of the guard", lambda: fleet.status(NODE).get("error"))
+    show(f"  error: {fleet.status(NODE)['error']}")
+    fleet.expect("the live values", fleet.live(), good)
+
+
+def _watch(node: SimNode, uid: str, over: threading.Event) -> list[str]:
+    """Return what was seen until the kubelet answers with the good configuration, or until `over`. Raises DemoError."""
+    active = node.at("/var/lib/kubelet-config/active")
+
+    def look() -> tuple[bool, str]:
+        is_deadly = uid in os.readlink(active)
+        live = "deadly" if is_deadly else "good"
+        state, sub, restarts = map(node.show, UNIT)
+        return is_deadly, f"{state} ({sub}), restarted {restarts} times by systemd; configuration: {live}"
+
+    return list(changes(NODE, look, node.configz, LIMIT, over))
+
+
+def _push(fleet: Fleet, good: str) -> dict[str, str]:
+    """Create a ConfigMap of the good configuration with a deadly value; return the module's source."""
+    config = {**json.loads(fleet.pushed(good)), "evictionHard": {"memory.available": "lots"}}
+    text = json.dumps(config, indent=2)
+    (fleet.home / "deadly.json").write_text(text, encoding="utf-8")
+    made = fleet.push("deadly", text)
+    return {
+        "namespace": "kube-system",
+        "name": "deadly",
+        "uid": made["uid"],
+        "resource_version": made["resourceVersion"],
+        "kubelet_config_key": "kubelet",
+    }

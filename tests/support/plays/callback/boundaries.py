@@ -49,7 +49,6 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]
         self._stop(task)
 
     def v2_playbook_on_handler_task_start(self, task: t.Any) -> None:
-        """Stop before a handler."""
         self._stop(task)
 
     def _stop(self, task: t.Any) -> None:

@@ -27,11 +27,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
     CALLBACK_NEEDS_ENABLED = True
 
     def v2_runner_on_ok(self, result: t.Any) -> None:
-        """Write a successful task."""
         self._write(result)
 
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
-        """Write a failed task."""
         self._write(result)
 
     def _write(self, result: t.Any) -> None:

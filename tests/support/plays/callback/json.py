@@ -26,5 +26,4 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
     CALLBACK_NAME = "json"
 
     def v2_playbook_on_stats(self, stats: t.Any) -> None:
-        """Print the document."""
         self._display.display(json.dumps({"stats": sorted(stats.processed)}))

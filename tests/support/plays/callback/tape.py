@@ -37,11 +37,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         self._tasks = 0
 
     def v2_playbook_on_start(self, playbook: t.Any) -> None:
-        """Keep the name of the playbook."""
         self._playbook = Path(playbook._file_name).name
 
     def v2_playbook_on_play_start(self, play: t.Any) -> None:
-        """Keep the name of the play."""
         self._play = play.get_name()
 
     def v2_playbook_on_task_start(self, task: t.Any, is_conditional: bool) -> None:
@@ -51,15 +49,12 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
     v2_playbook_on_handler_task_start = v2_playbook_on_task_start
 
     def v2_runner_on_ok(self, result: t.Any) -> None:
-        """Write the result of a successful task."""
         self._write("ok", result)
 
     def v2_runner_on_failed(self, result: t.Any, ignore_errors: bool = False) -> None:
-        """Write the result of a failed task."""
         self._write("failed", result)
 
     def v2_runner_on_unreachable(self, result: t.Any) -> None:
-        """Write that a host was lost."""
         self._write("unreachable", result)
 
     def _write(self, end: str, result: t.Any) -> None:
