@@ -33,11 +33,8 @@ def of_rows(
     return steps(read(module, result, "", "failed" if more else ""))
 
 
-CHANGED, GOOD, REFUSES = (
-    {"changed": True, "state": "assigned"},
-    {"ok": True, "state": "active"},
-    {"ok": False, "message": "no"},
-)
+CHANGED, GOOD = {"changed": True, "state": "assigned"}, {"ok": True, "state": "active"}
+REFUSES = {"ok": False, "message": "no"}
 BY_SSH, BY_API = ({"follower": {"transport": transport}} for transport in ("ssh", "api"))
 STORED = "the API server stored the local config: its gate is off"
 

@@ -57,7 +57,7 @@ def curves(*numbers: Any) -> dict[str, Any]:
         ({"cgroupDriver": "Systemd"}, "choice", "cgroupDriver", "invalid cgroup manager"),
         ({"tlsMinVersion": "1.2"}, "tls-version", "tlsMinVersion", 'unknown tls version "1.2"'),
         (
-            {"tlsCipherSuites": [LATE, "ECDHE-RSA"]},
+            {"tlsCipherSuites": [LATE, "ECDHE-RSA-AES128-GCM-SHA256"]},
             "tls-cipher",
             "tlsCipherSuites[1]",
             "not supported or doesn't exist",
