@@ -57,7 +57,7 @@ OLD = {"nodes": {"n1": {"variant": "old"}}}
 
 
 def made(
-    plan: dict[str, Any] = LOCAL,
+    plan: dict[str, Any] | None = None,
     goal: str = "plan",
     dry_run: bool = False,
     options: Options | None = None,
@@ -67,7 +67,7 @@ def made(
     **more: Any,
 ) -> dict[str, Any]:
     """Return a value. `rows`: nodes with another delivery. `cordons`: those with the cordon of a killed run."""
-    rows = rows or {}
+    plan, rows = plan or LOCAL, rows or {}
     found = {name: {**row, "delivery": rows.get(name, "native")} for name, row in ROWS.items()}
     for name in cordons:
         found[name]["cordon"] = {"holder": "x"}
