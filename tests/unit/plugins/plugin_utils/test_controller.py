@@ -33,6 +33,11 @@ class Action(ControllerAction):
     module = Definition({}, lambda *_given: HERE)
 
 
+def made(spec: dict[str, t.Any], call: t.Callable[..., t.Any]) -> type[ControllerAction]:
+    """Return an action with these options that does this."""
+    return type("Made", (ControllerAction,), {"module": Definition(spec, call)})
+
+
 class Run:
     """Runs tasks. `result` and `args` are what callbacks get of the last one."""
 
@@ -49,20 +54,9 @@ class Run:
         **keywords: t.Any,
     ) -> bool:
         """Run a task and return whether it ran in this process."""
-        task = types.SimpleNamespace(
-            **{
-                "action": "some.module",
-                "args": {},
-                "check_mode": False,
-                "diff": False,
-                "async_val": 0,
-                "delegate_to": None,
-                "environment": [environment or {}],
-                "until": [],
-                "retries": None,
-                **keywords,
-            }
-        )
+        usual = {"action": "some.module", "args": {}, "check_mode": False, "diff": False, "async_val": 0}
+        usual |= {"delegate_to": None, "environment": [environment or {}], "until": [], "retries": None}
+        task = types.SimpleNamespace(**{**usual, **keywords})
         shell = types.SimpleNamespace(env_prefix=lambda **_given: "")
         connection = types.SimpleNamespace(transport=transport, become=become, _shell=shell)
         templar = types.SimpleNamespace(template=lambda value: value)
@@ -86,40 +80,36 @@ def python(path: str) -> dict[str, str]:
     return {"ansible_python_interpreter": path}
 
 
-@pytest.mark.parametrize(
-    "keywords",
-    [
-        {},
-        {"variables": python("auto")},
-        {"variables": python("auto_silent")},
-        {"variables": python(sys.executable)},
-        {"variables": python(str(Path(sys.executable).with_name("python3")))},
-        {"environment": {"K8S_AUTH_HOST": "a"}},
-        {
-            "delegate_to": "localhost",
-            "variables": {"ansible_delegated_vars": {"localhost": {}}, **python("/other/python")},
-        },
-    ],
-)
-def test_here(run: Run, keywords: dict[str, t.Any]) -> None:
-    assert run(**keywords)
+def delegated(own: dict[str, str], **variables: t.Any) -> dict[str, t.Any]:
+    """Return the keywords of a task on localhost that has variables of its own."""
+    return {"delegate_to": "localhost", "variables": {"ansible_delegated_vars": {"localhost": own}, **variables}}
+
+
+OTHER = python("/other/python")
 
 
 @pytest.mark.parametrize(
-    "keywords",
+    ("keywords", "here"),
     [
-        {"transport": "ssh"},
-        {"become": object()},
-        {"async_val": 5},
-        {"variables": python("python3")},
-        {"variables": python("/other/python")},
-        {"environment": {"PYTHONPATH": "/a"}},
-        {"environment": {"LD_PRELOAD": "/a"}},
-        {"delegate_to": "localhost", "variables": {"ansible_delegated_vars": {"localhost": python("/other/python")}}},
+        ({}, True),
+        ({"variables": python("auto")}, True),
+        ({"variables": python("auto_silent")}, True),
+        ({"variables": python(sys.executable)}, True),
+        ({"variables": python(str(Path(sys.executable).with_name("python3")))}, True),
+        ({"environment": {"K8S_AUTH_HOST": "a"}}, True),
+        (delegated({}, **OTHER), True),
+        ({"transport": "ssh"}, False),
+        ({"become": object()}, False),
+        ({"async_val": 5}, False),
+        ({"variables": python("python3")}, False),
+        ({"variables": OTHER}, False),
+        ({"environment": {"PYTHONPATH": "/a"}}, False),
+        ({"environment": {"LD_PRELOAD": "/a"}}, False),
+        (delegated(OTHER), False),
     ],
 )
-def test_as_a_module(run: Run, keywords: dict[str, t.Any]) -> None:
-    assert not run(**keywords)
+def test_in_this_process_or_as_a_module(run: Run, keywords: dict[str, t.Any], here: bool) -> None:
+    assert run(**keywords) is here
 
 
 def test_a_check_of_compliance_in_the_background_has_no_page_yet(run: Run) -> None:
@@ -137,7 +127,7 @@ def test_without_the_library_ansible_looks_for_a_python_that_has_it(run: Run) ->
     def call(*_given: t.Any) -> t.NoReturn:
         raise MissingLibrary("none here")
 
-    assert not run(action=type("Without", (ControllerAction,), {"module": Definition({}, call)}))
+    assert not run(action=made({}, call))
 
 
 PLAN = {"nodes": {f"n{number}": {"action": "assign"} for number in range(300)}}
@@ -148,10 +138,7 @@ PLAN = {"nodes": {f"n{number}": {"action": "assign"} for number in range(300)}}
 )
 def test_large_arguments_do_not_return_with_the_result(run: Run, keywords: dict[str, t.Any], short: bool) -> None:
     """A task that Ansible may run again in this process needs them."""
-    action = type(
-        "Takes", (ControllerAction,), {"module": Definition({"plan": {"type": "dict"}}, lambda *_given: HERE)}
-    )
-    run(action=action, args={"plan": PLAN}, **keywords)
+    run(action=made({"plan": {"type": "dict"}}, lambda *_given: HERE), args={"plan": PLAN}, **keywords)
     assert run.args == {"plan": "(1 entries, not repeated in the result)" if short else PLAN}
 
 
@@ -173,9 +160,8 @@ def test_results_and_arguments_without_secrets(
         return {**HERE, "plan": options["plan"], "invocation": {"module_args": {"plan": options["plan"]}}}
 
     monkeypatch.setattr(Normal, "run", lambda self, *_given, **_named: call(self._task.args, False))
-    action = type("Takes", (ControllerAction,), {"module": Definition(SPEC, call)})
     given = {"plan": sealed.seal(TABLE), "api_key": "token-4711", "header": {"basic_auth": "user:4711"}}
-    run(action=action, args=given, **keywords)
+    run(action=made(SPEC, call), args=given, **keywords)
     assert taken == [TABLE]
     assert "4711" not in str((run.result, run.args))
     assert sealed.unseal(run.result["plan"]) == TABLE
@@ -191,17 +177,15 @@ def test_credentials_that_are_no_options_are_not_shown(
     refused = {"failed": True, "here": True, "msg": "Unsupported", "invocation": {"module_args": dict(given)}}
     monkeypatch.setattr(Normal, "run", lambda *_given, **_named: refused)
     spec = {"kubeconfig": {"type": "raw"}, "host": {"type": "str"}}
-    action = type("Takes", (ControllerAction,), {"module": Definition(spec, lambda *_given: HERE)})
     with pytest.raises(AssertionError, match="Unsupported"):
-        run(action=action, args=given, **keywords)
+        run(action=made(spec, lambda *_given: HERE), args=given, **keywords)
     assert "4711" not in str((run.result, run.args))
     assert {"token", "kubeconfig", "host"} <= set(run.args)
 
 
 def test_a_strategy_whose_workers_share_no_key_hides_the_result(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealed, "SHARED", False)
-    action = type("Reads", (ControllerAction,), {"module": Definition({}, lambda *_given: {**HERE, **TABLE})})
-    run(action=action)
+    run(action=made({}, lambda *_given: {**HERE, **TABLE}))
     assert without_arguments(run) == {**HERE, **TABLE, "_ansible_no_log": True}
     run()
     assert without_arguments(run) == HERE
@@ -224,13 +208,10 @@ def test_a_host_that_stands_in_for_the_controller_gets_nothing(run: Run, name: s
 
 def test_node_table() -> None:
     """Hosts keep their order; a column contains only the hosts that set its variable."""
+    profile, own = {"kubelet_config_profile": ["cis-1.12"]}, {"kubelet_config_host": "maxPods: 2"}
+    group = {**profile, "kubelet_config": {"maxPods": 1}}
     hostvars = {
-        "h1": {
-            "kubelet_config": {"maxPods": 1},
-            "kubelet_config_host": "maxPods: 2",
-            "kubelet_config_flags": ["--v=2"],
-            "kubelet_config_profile": ["cis-1.12"],
-        },
+        "h1": {**group, **own, "kubelet_config_flags": ["--v=2"]},
         "h2": {"kubelet_config_node_name": "n2", "kubelet_config_host": {"maxPods": 3}},
         "h3": {"kubelet_config": {}, "kubelet_config_flags": [], "kubelet_config_delivery": "native"},
         "elsewhere": {"kubelet_config_node_name": "n2"},
@@ -238,19 +219,8 @@ def test_node_table() -> None:
     table = host_table.node_table(["h1", "h2", "h3"], hostvars)
     assert table == {
         "hosts": {"h1": "h1", "n2": "h2", "h3": "h3"},
-        "configs": {
-            "h1": {
-                "kubelet_config_profile": ["cis-1.12"],
-                "kubelet_config": {"maxPods": 1},
-                "kubelet_config_host": "maxPods: 2",
-            },
-            "n2": {"kubelet_config_host": {"maxPods": 3}},
-        },
-        "group_configs": {
-            "h1": {"kubelet_config_profile": ["cis-1.12"], "kubelet_config": {"maxPods": 1}},
-            "n2": {},
-            "h3": {},
-        },
+        "configs": {"h1": {**group, **own}, "n2": {"kubelet_config_host": {"maxPods": 3}}},
+        "group_configs": {"h1": group, "n2": {}, "h3": {}},
         "flags": {"h1": ["--v=2"]},
         "deliveries": {"h3": "native"},
         "transports": {},
@@ -336,15 +306,9 @@ def test_a_text_of_a_core_that_raises_errors_itself_is_literal(monkeypatch: pyte
 
 
 def test_all_variables_of_the_tables_are_read_so() -> None:
-    hostvars = {
-        "h1": {
-            "kubelet_config": {"a": SECRET},
-            "kubelet_config_host": Vaulted("maxPods: 1"),
-            "kubelet_config_flags": [Vaulted("--v=2")],
-            "kubelet_config_delivery": Vaulted("native"),
-            "kubelet_config_node_name": Vaulted("n1"),
-        }
-    }
+    names = {"host": "maxPods: 1", "delivery": "native", "node_name": "n1"}
+    variables: dict[str, t.Any] = {f"kubelet_config_{name}": Vaulted(text) for name, text in names.items()}
+    hostvars = {"h1": {**variables, "kubelet_config": {"a": SECRET}, "kubelet_config_flags": [Vaulted("--v=2")]}}
     table = {**host_table.node_table(["h1"], hostvars), "others": node.other_configs(["h1"], hostvars)}
     assert "Vaulted" not in str(_types(table)) and list(table["hosts"]) == ["n1"]
 
@@ -358,11 +322,8 @@ def _types(value: t.Any) -> t.Any:
 @pytest.mark.parametrize(
     ("value", "why"),
     [
-        ("", "the text is empty"),
-        (" \n", "the text is empty"),
-        ([], r"\[\] is no configuration"),
-        (False, "false is no configuration"),
-        (0, "0 is no configuration"),
+        *(("", "the text is empty"), (" \n", "the text is empty"), ([], r"\[\] is no configuration")),
+        *((False, "false is no configuration"), (0, "0 is no configuration")),
     ],
 )
 def test_nothing_is_declared_by_mistake(value: t.Any, why: str) -> None:

@@ -17,12 +17,8 @@ from ansible_collections.livenodes.kubelet.plugins.plugin_utils import sealed
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils.actions import NodeAction
 
 CAUSE = "Failed to connect to the host via ssh: No route to host"
-FAILED: dict[str, t.Any] = {
-    "failed": True,
-    "changed": False,
-    "state": "unreachable",
-    "msg": f"its host cannot be reached: {CAUSE}. Run again once it can be reached",
-}
+WHY = "its host cannot be reached: {}. Run again once it can be reached"
+FAILED: dict[str, t.Any] = {"failed": True, "changed": False, "state": "unreachable", "msg": WHY.format(CAUSE)}
 UNREACHABLE = {"unreachable": True, "msg": CAUSE}
 IGNORED = {"unreachable": True, "changed": False, "msg": f"its host cannot be reached: {CAUSE}"}
 """The rows that quote this message name the remedy."""
@@ -35,13 +31,24 @@ def action(ignoring: bool = False) -> NodeAction:
     return NodeAction(task, None, None, None, None, None)
 
 
+def stand_in(monkeypatch: pytest.MonkeyPatch, outcome: t.Any) -> None:
+    """Let the module return this, or raise it."""
+
+    def run(*_given: t.Any) -> t.Any:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(Normal, "run", run)
+
+
 @pytest.mark.parametrize(
     ("outcome", "ignoring", "expected"),
     [
         (DONE, False, DONE),
         (UNREACHABLE, False, FAILED),
         (UNREACHABLE, True, IGNORED),
-        ({"unreachable": True}, False, {**FAILED, "msg": FAILED["msg"].replace(CAUSE, "the connection failed")}),
+        ({"unreachable": True}, False, {**FAILED, "msg": WHY.format("the connection failed")}),
         (AnsibleConnectionFailure(f" {CAUSE}.\n"), False, FAILED),
         (AnsibleConnectionFailure(f"{CAUSE}."), True, IGNORED),
         (AnsibleActionSkip("no check mode"), False, AnsibleActionSkip),
@@ -49,12 +56,7 @@ def action(ignoring: bool = False) -> NodeAction:
     ids=["reached", "result", "result, ignored", "no cause", "exception", "exception, ignored", "a skip"],
 )
 def test_a_lost_connection(monkeypatch: pytest.MonkeyPatch, outcome: t.Any, ignoring: bool, expected: t.Any) -> None:
-    def run(*_given: t.Any) -> t.Any:
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    monkeypatch.setattr(Normal, "run", run)
+    stand_in(monkeypatch, outcome)
     if isinstance(expected, type):
         with pytest.raises(expected):
             action(ignoring).run()
@@ -68,6 +70,8 @@ def printed(stderr: str, stdout: str = "") -> dict[str, t.Any]:
 
 
 TTY, CLOSED = "sudo: sorry, you must have a tty to run sudo", "Shared connection to 10.0.0.1 closed.\r\n"
+NO_PROMPT = "Timeout (12s) waiting for privilege escalation prompt"
+NO_SUDOER = "ops is not in the sudoers file.\nThis was reported.\n"
 
 
 @pytest.mark.parametrize(
@@ -75,18 +79,10 @@ TTY, CLOSED = "sudo: sorry, you must have a tty to run sudo", "Shared connection
     [
         (AnsibleError("Incorrect sudo password"), "Incorrect sudo password", "ansible_become_password"),
         (AnsibleError("Missing sudo password"), "Missing sudo password", "ansible_become_password"),
-        (
-            AnsibleConnectionFailure("Timeout (12s) waiting for privilege escalation prompt: "),
-            "Timeout (12s) waiting for privilege escalation prompt",
-            "ansible_become_password",
-        ),
+        (AnsibleConnectionFailure(f"{NO_PROMPT}: "), NO_PROMPT, "ansible_become_password"),
         (printed(f"{TTY}\n"), TTY, "requiretty"),
         (printed(CLOSED, f"{TTY}\r\n"), TTY, "requiretty"),
-        (
-            printed("ops is not in the sudoers file.\nThis was reported.\n"),
-            "ops is not in the sudoers",
-            "sudoers there",
-        ),
+        (printed(NO_SUDOER), "ops is not in the sudoers", "sudoers there"),
         (printed("/bin/sh: 1: /opt/python: not found\n"), "/opt/python: not found", "the variables of the host"),
         (printed(f"{'x' * 999}\n"), "x" * 300, "the variables of the host"),
         (printed(""), "No start of json char found", "the variables of the host"),
@@ -98,13 +94,7 @@ def test_a_module_that_cannot_run(
     monkeypatch: pytest.MonkeyPatch, outcome: t.Any, ignoring: bool, cause: str, remedy: str
 ) -> None:
     """An exception would end the play of the host, in spite of failed_when. The row quotes the message only."""
-
-    def run(*_given: t.Any) -> t.Any:
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    monkeypatch.setattr(Normal, "run", run)
+    stand_in(monkeypatch, outcome)
     found = action(ignoring).run()
     assert found["failed"] is True and "state" not in found
     assert f": {cause}" in found["msg"] and remedy in found["msg"]

@@ -48,48 +48,31 @@ def test_hosts_of_one_node(names: tuple[t.Any, ...], words: str) -> None:
     assert found.startswith(words) and bool(found) == bool(words)
 
 
-@pytest.mark.parametrize("name", ["kubelet_config", "kubelet_config_host"])
-@pytest.mark.parametrize(
-    ("value", "wrong"),
-    [
-        ("maxPods: 5", False),
-        ("", True),
-        ({"maxPods": 5}, False),
-        ({}, False),
-        (None, False),
-        ("{{ 'a: [' }}", False),
-        ("maxPods: [", True),
-        ("just words", True),
-        (5, True),
-        (True, True),
-        (0, True),
-        # As of a survey with several choices and no answer.
-        ([], True),
-        (["maxPods"], True),
-        (["{{ 'maxPods' }}"], False),
-    ],
-)
-def test_a_text_that_is_no_configuration(name: str, value: t.Any, wrong: bool) -> None:
-    found = message((None, {name: value}), (None, {name: value}))
-    assert found.startswith(f"{name} on h1, h2: its value") if wrong else found == ""
+CONFIGURATIONS = ("maxPods: 5", {"maxPods": 5}, {}, None, "{{ 'a: [' }}", ["{{ 'maxPods' }}"])
+# The empty list: as of a survey with several choices and no answer.
+NO_CONFIGURATIONS = ("", "maxPods: [", "just words", 5, True, 0, [], ["maxPods"])
+FLAGS = ("--max-pods='61'", ["--max-pods=61", 5], None, "{{ '--max-pods=\\'' }}")
+# Quotes without their end. The message names no flag: this one is a secret.
+NO_FLAGS = ("--manifest-url-header='A:4711", ["--v=2", '--manifest-url-header="A:4711'])
+PROFILES = ("cis-1.12", ["cis-1.12", "stig-v2r6"], [], "{{ ours }}")
+NO_PROFILES = ("cis", ["cis-1.12", "cis"], {"cis-1.12": True})
 
 
 @pytest.mark.parametrize(
-    ("value", "wrong"),
+    ("name", "right", "wrong", "words"),
     [
-        ("--max-pods='61'", False),
-        (["--max-pods=61", 5], False),
-        (None, False),
-        ("{{ '--max-pods=\\'' }}", False),
-        ("--manifest-url-header='A:4711", True),
-        (["--v=2", '--manifest-url-header="A:4711'], True),
+        ("kubelet_config", CONFIGURATIONS, NO_CONFIGURATIONS, "its value"),
+        ("kubelet_config_host", CONFIGURATIONS, NO_CONFIGURATIONS, "its value"),
+        ("kubelet_config_flags", FLAGS, NO_FLAGS, "the flags are no words"),
+        ("kubelet_config_profile", PROFILES, NO_PROFILES, "its value"),
     ],
 )
-def test_flags_with_a_quote_without_its_end(value: t.Any, wrong: bool) -> None:
-    """The message names no flag: this one is a secret."""
-    found = message((None, {"kubelet_config_flags": value}), (None, {}))
-    assert found.startswith("kubelet_config_flags on h1: the flags are no words") if wrong else found == ""
-    assert "4711" not in found
+def test_values_of_hosts(name: str, right: tuple[t.Any, ...], wrong: tuple[t.Any, ...], words: str) -> None:
+    for value in right:
+        assert message((None, {name: value}), (None, {name: value})) == "", value
+    for value in wrong:
+        found = message((None, {name: value}), (None, {name: value}), (None, {}))
+        assert found.startswith(f"{name} on h1, h2: {words}") and "4711" not in found, value
 
 
 def test_what_only_another_playbook_reads_is_not_checked() -> None:
@@ -107,23 +90,6 @@ def test_the_name_of_a_file_is_no_configuration(name: str) -> None:
 def test_a_text_that_is_no_name_of_a_file(text: str) -> None:
     found = message((None, {"kubelet_config": text}))
     assert found and "lookup" not in found
-
-
-@pytest.mark.parametrize(
-    ("value", "wrong"),
-    [
-        ("cis-1.12", False),
-        (["cis-1.12", "stig-v2r6"], False),
-        ([], False),
-        ("{{ ours }}", False),
-        ("cis", True),
-        (["cis-1.12", "cis"], True),
-        ({"cis-1.12": True}, True),
-    ],
-)
-def test_what_is_no_profile(value: t.Any, wrong: bool) -> None:
-    found = message((None, {"kubelet_config_profile": value}))
-    assert found.startswith("kubelet_config_profile on h1: its value") if wrong else found == ""
 
 
 ALL = ("n1", "n2")

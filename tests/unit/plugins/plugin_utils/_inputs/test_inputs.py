@@ -39,7 +39,9 @@ def lines(*hosts: dict[str, t.Any]) -> list[str]:
 
 
 def test_right_variables_have_no_message() -> None:
+    """A template that cannot be rendered yet is not wrong."""
     assert lines({"drain": "always", "flags": ["--v=2"], "host": {"maxPods": {}}}, {"pause": "no"}) == []
+    assert lines({"drain": UNKNOWN}) == []
 
 
 @pytest.mark.parametrize(
@@ -113,12 +115,6 @@ def test_names_of_others_are_shown_and_accepted() -> None:
     )
 
 
-def test_a_template_that_cannot_be_rendered_yet_is_not_wrong() -> None:
-    inputs = Inputs(KNOWN, KNOWN)
-    inputs.add("n1", "kubelet_config_drain", UNKNOWN)
-    assert inputs.message(1) == ""
-
-
 def test_variables_of_another_playbook_are_not_checked() -> None:
     inputs = Inputs(KNOWN, {"kubelet_config_drain"})
     assert inputs.matters("kubelet_config_drain") and not inputs.matters("kubelet_config_pause")
@@ -161,27 +157,23 @@ def warning(home: Path, inventory: dict[str, t.Any], files: dict[str, t.Any]) ->
     return groups.message(len(found.get_hosts()))
 
 
+OF_A, OF_B = {"group_vars/a": FEW}, {"group_vars/b": MANY}
+OF_C = {"group_vars/c": MORE}
+A_AND_B = {"a": {"hosts": N1}, "b": {"hosts": N1}}
+FIRST_A = {"a": {"hosts": N1, "vars": {"ansible_group_priority": 5}}}
+
+
 @pytest.mark.parametrize(
     ("inventory", "files", "counts", "lost"),
     [
         # By name, the last one counts.
-        ({"a": {"hosts": N1}, "b": {"hosts": N1}}, {"group_vars/a": FEW, "group_vars/b": MANY}, "b", "a"),
+        (A_AND_B, {**OF_A, **OF_B}, "b", "a"),
         ({"a": {"hosts": N1, "vars": FEW}, "b": {"hosts": N1, "vars": MANY}}, {}, "b", "a"),
         # Files count more than the inventory.
-        ({"a": {"hosts": N1}, "b": {"hosts": N1, "vars": MANY}}, {"group_vars/a": FEW}, "a", "b"),
+        ({"a": {"hosts": N1}, "b": {"hosts": N1, "vars": MANY}}, OF_A, "a", "b"),
         # A priority counts more than a name.
-        (
-            {"a": {"hosts": N1, "vars": {"ansible_group_priority": 5}}, "b": {"hosts": N1}},
-            {"group_vars/a": FEW, "group_vars/b": MANY},
-            "a",
-            "b",
-        ),
-        (
-            {name: {"hosts": N1} for name in "abc"},
-            {"group_vars/a": FEW, "group_vars/b": MANY, "group_vars/c": MORE},
-            "c",
-            "a, b",
-        ),
+        ({**A_AND_B, **FIRST_A}, {**OF_A, **OF_B}, "a", "b"),
+        ({**A_AND_B, "c": {"hosts": N1}}, {**OF_A, **OF_B, **OF_C}, "c", "a, b"),
     ],
 )
 def test_the_group_that_counts(
@@ -196,14 +188,14 @@ def test_the_group_that_counts(
 @pytest.mark.parametrize(
     ("inventory", "files"),
     [
-        ({"a": {"hosts": N1}, "b": {"hosts": N1}}, {"group_vars/a": FEW}),
+        (A_AND_B, OF_A),
         # Equal values lose nothing.
-        ({"a": {"hosts": N1}, "b": {"hosts": N1}}, {"group_vars/a": FEW, "group_vars/b": FEW}),
+        (A_AND_B, {**OF_A, "group_vars/b": FEW}),
         # A group within the other one, which Ansible's users expect to count.
-        ({"a": {"children": {"b": {"hosts": N1}}}}, {"group_vars/a": FEW, "group_vars/b": MANY}),
-        ({"b": {"hosts": N1}}, {"group_vars/all": FEW, "group_vars/b": MANY}),
+        ({"a": {"children": {"b": {"hosts": N1}}}}, {**OF_A, **OF_B}),
+        ({"b": {"hosts": N1}}, {"group_vars/all": FEW, **OF_B}),
         # A value of the host.
-        ({"a": {"hosts": N1}, "b": {"hosts": N1}}, {"group_vars/a": FEW, "group_vars/b": MANY, "host_vars/n1": MORE}),
+        (A_AND_B, {**OF_A, **OF_B, "host_vars/n1": MORE}),
     ],
 )
 def test_nothing_is_lost(tmp_path: Path, inventory: dict[str, t.Any], files: dict[str, t.Any]) -> None:
@@ -267,9 +259,9 @@ def test_the_role_to_run_first_is_named(stage: str, variables: dict[str, Any], f
     ("strategy", "alone"),
     [
         ("linear", False),
+        ("debug", False),
         ("ansible.builtin.free", True),
         ("host_pinned", True),
-        ("debug", False),
         ("mitogen_free", True),
     ],
 )
@@ -326,16 +318,14 @@ def test_all_roles_and_all_entry_points_are_read() -> None:
     assert {"type", "default", "choices"} <= set(found["rollout"]["kubelet_config_drain"])
 
 
-def test_an_entry_point_without_options(tmp_path: Path) -> None:
+def test_one_entry_point(tmp_path: Path) -> None:
+    assert "kubelet_config_prune_access_only" in specs.by_role(entry_point="prune")["push"]
+    assert "kubelet_config_immutable" not in specs.by_role(entry_point="prune")["push"]
+    # One without options.
     path = tmp_path / "mine/meta/argument_specs.yml"
     path.parent.mkdir(parents=True)
     path.write_text("argument_specs: {main: {short_description: a}}")
     assert specs.by_role(tmp_path) == specs.by_role(tmp_path, "main") == {"mine": {}}
-
-
-def test_one_entry_point() -> None:
-    assert "kubelet_config_prune_access_only" in specs.by_role(entry_point="prune")["push"]
-    assert "kubelet_config_immutable" not in specs.by_role(entry_point="prune")["push"]
 
 
 def test_the_module_documents_all_roles() -> None:

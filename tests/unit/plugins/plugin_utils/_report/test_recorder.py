@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import stat
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,8 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report import output
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.events import Event
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.output import ERASE
-from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import (
-    BETWEEN_REPORTS,
-    Recorder,
-    ReportSettings,
-)
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import BETWEEN_REPORTS, Recorder
+from ansible_collections.livenodes.kubelet.plugins.plugin_utils._report.recorder import ReportSettings as Settings
 from tests.support.report.terminal import Terminal
 
 
@@ -29,7 +27,7 @@ class Run:
     def __init__(
         self,
         place: Path,
-        terminal: io.StringIO | None = None,
+        stream: t.TextIO | None = None,
         live: str = "auto",
         html: str = "r.html",
         restarts: bool = False,
@@ -37,25 +35,20 @@ class Run:
         self.now = 1000.0
         self.printed: list[str] = []
         self.warned: list[str] = []
-        stream = terminal or io.StringIO()
+        stream = stream or io.StringIO()
         self.json = place / "out" / "r.json"
-        self.recorder = Recorder(
-            ReportSettings(html=str(place / "out" / html) if html else "", json=str(self.json), live=live),
-            self.printed.append,
-            self.warned.append,
-            (stream, stream),
-            lambda: self.now,
-            restarts,
-        )
+        settings = Settings(html=str(place / "out" / html) if html else "", json=str(self.json), live=live)
+        lines = (self.printed.append, self.warned.append, (stream, stream))
+        self.recorder = Recorder(settings, *lines, lambda: self.now, restarts)
 
     def take(self, *found: Event) -> None:
         """Receive events a second later."""
         self.now += 1
         self.recorder.take(found)
 
-    def outcome(self) -> str:
-        """Return the outcome in the JSON report."""
-        return str(json.loads(self.json.read_text(encoding="utf-8"))["outcome"])
+    def report(self) -> t.Any:
+        """Return the JSON report."""
+        return json.loads(self.json.read_text(encoding="utf-8"))
 
 
 PLAN = Event("plan", detail={"nodes": {f"n{number}": {"action": "assign"} for number in range(1, 6)}})
@@ -81,30 +74,27 @@ def test_one_line_a_batch_and_a_failure(tmp_path: Path) -> None:
 def test_a_killed_run_leaves_what_was_seen(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.take(PLAN)
-    assert run.outcome() == "running"
+    assert run.report()["outcome"] == "running"
     run.take(Event("batch", detail=["n1"]), Event("verified", "n1"))
     run.recorder.play("all")
-    assert json.loads(run.json.read_text(encoding="utf-8"))["summary"]["done"] == 1
+    assert run.report()["summary"]["done"] == 1
     run.take(Event("failed", "n2", "why"))
     run.now += BETWEEN_REPORTS
     run.take()
-    assert json.loads(run.json.read_text(encoding="utf-8"))["summary"]["failed"] == 1
+    assert run.report()["summary"]["failed"] == 1
     assert [path.name for path in run.json.parent.iterdir()] != [] and not list(run.json.parent.glob(".*"))
 
 
-def test_the_end_counts_once_and_an_interrupt_is_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("end", "outcome"), [({"outcome": "interrupted"}, "interrupted"), ({"failed": True}, "failed")]
+)
+def test_the_end_counts_once(tmp_path: Path, end: dict[str, t.Any], outcome: str) -> None:
+    """An interrupt is one, and failures without an event are not a success."""
     run = Run(tmp_path)
     run.take(PLAN)
-    run.recorder.end("interrupted")
+    run.recorder.end(**end)
     run.recorder.end()
-    assert run.outcome() == "interrupted"
-
-
-def test_failures_without_an_event_are_not_a_success(tmp_path: Path) -> None:
-    run = Run(tmp_path)
-    run.take(PLAN)
-    run.recorder.end(failed=True)
-    assert run.outcome() == "failed"
+    assert run.report()["outcome"] == outcome
 
 
 @pytest.mark.parametrize("dry", [True, False])
@@ -117,7 +107,7 @@ def test_a_rollout_between_two_rehearsals_is_not_in_check_mode(tmp_path: Path, d
     run.take(Event("verified", "n1"))
     run.recorder.take([], in_check_mode=True)
     run.recorder.end()
-    made = json.loads(run.json.read_text(encoding="utf-8"))
+    made = run.report()
     assert (made["check_mode"], made["summary"].get("done", 0)) == (dry, 0 if dry else 1)
 
 
@@ -129,11 +119,8 @@ def test_only_a_rollout_is_refused(tmp_path: Path, restarts: bool) -> None:
     run.now += BETWEEN_REPORTS
     run.take()
     run.recorder.end(failed=True)
-    shown = [
-        "kubelet rollout: refused after 12 s: nothing was changed",
-        f"kubelet rollout: the report is in {run.json}",
-    ]
-    assert (run.printed, run.json.exists()) == (shown if restarts else [], restarts)
+    shown = ["refused after 12 s: nothing was changed", f"the report is in {run.json}"] if restarts else []
+    assert (run.printed, run.json.exists()) == ([f"kubelet rollout: {words}" for words in shown], restarts)
 
 
 def test_a_report_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:

@@ -19,13 +19,7 @@ from tests.support.api.objects import place, reference
 def test_a_plan_is_its_own_goal() -> None:
     plan = {"nodes": {"n1": {"action": "none"}}}
     assert goals.of_goal("plan", plan, {}) == plan
-    assert [goals.entry_point(goal) for goal in goals.GOALS] == [
-        "switch",
-        "switch",
-        "switch",
-        "to_checkpoint",
-        "to_native",
-    ]
+    assert [goals.entry_point(goal) for goal in goals.GOALS] == [*["switch"] * 3, "to_checkpoint", "to_native"]
 
 
 LEFT = "runs its local config, and what else this collection left is removed"
@@ -79,63 +73,36 @@ def test_the_plan_tells_only_of_the_nodes_of_the_run(goal: str) -> None:
 
 def test_a_migration_keeps_the_source_of_each_node() -> None:
     found = {"n1": status("a"), "n2": status("b", delivery="checkpoint"), "n3": status()}
-    for delivery, names in (("checkpoint", ["n1"]), ("native", ["n2"])):
+    for delivery, name, source in (("checkpoint", "n1", "a"), ("native", "n2", "b")):
         made = goals.of_goal(delivery, {}, found)
-        assert {name: row["source"] for name, row in made["nodes"].items()} == {
-            name: found[name]["source"] for name in names
-        }
-        assert {row["action"] for row in made["nodes"].values()} == {"assign"} and made["local"] == []
-        assert made["text"] == [
-            f"{name}: kube-system/{found[name]['source']['name']} by delivery {delivery}" for name in names
-        ]
+        assert (list(made["nodes"]), made["local"]) == ([name], [])
+        assert (made["nodes"][name]["source"], made["nodes"][name]["action"]) == (found[name]["source"], "assign")
+        assert made["text"] == [f"{name}: kube-system/{source} by delivery {delivery}"]
     with pytest.raises(ValueError, match="'elsewhere' is not a goal of a rollout: use one of plan, "):
         goals.of_goal("elsewhere", {}, found)
 
 
-def row(delivery: str, **more: Any) -> dict[str, Any]:
-    return {
-        "delivery": delivery,
-        "kubelet_version": "v1.20.2",
-        "listening": True,
-        "source": place(),
-        "config_source": None,
-        "settled": True,
-        "reason": "",
-        **more,
-    }
-
-
-ROWS = {
-    "native": row("native", config_source=place()),
-    "local": row("native", source=None),
-    "modern": row("none", listening=False, source=None),
-    "moved": row("checkpoint"),
-    "half moved": row("checkpoint", config_source=place()),
-    "not confirmed": row("checkpoint", reason="on trial"),
-    "not confirmed, runtime away": row("checkpoint", reason="on trial; the container runtime is away: /run/c.sock"),
-    "reverted": row("checkpoint", settled=False),
-    "moved, flag removed": row("checkpoint", listening=False),
-    "unfinished reset": row("checkpoint", source=None),
+WAITS = {"reason": "on trial; the container runtime is away: /run/c.sock"}
+BOTH = ("checkpoint", "native")
+MOVES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    # node: its row, and the deliveries to which a migration moves its source
+    "native": (status("a"), ("checkpoint",)),
+    "local": (status(), ()),
+    "modern": (status(delivery="none", listening=False), ()),
+    "moved": (status("a", "checkpoint"), ("native",)),
+    "half moved": (status("a", "checkpoint", config_source=place()), BOTH),
+    "not confirmed": (status("a", "checkpoint", reason="on trial"), BOTH),
+    "not confirmed, runtime away": (status("a", "checkpoint", **WAITS), BOTH),
+    "reverted": (status("a", "checkpoint", settled=False), BOTH),
+    "moved, flag removed": (status("a", "checkpoint", listening=False), ("native",)),
+    "unfinished reset": (status(delivery="checkpoint"), ()),
 }
 
 
-def test_moving_sources() -> None:
-    assert list(goals.moving(ROWS, "checkpoint")) == [
-        "native",
-        "half moved",
-        "not confirmed",
-        "not confirmed, runtime away",
-        "reverted",
-    ]
-    assert list(goals.moving(ROWS, "native")) == [
-        "moved",
-        "half moved",
-        "not confirmed",
-        "not confirmed, runtime away",
-        "reverted",
-        "moved, flag removed",
-    ]
-    assert goals.moving(ROWS, "native")["moved"] == place()
+@pytest.mark.parametrize("delivery", BOTH)
+def test_moving_sources(delivery: str) -> None:
+    found = goals.moving({name: row for name, (row, _to) in MOVES.items()}, delivery)
+    assert found == {name: row["source"] for name, (row, to) in MOVES.items() if delivery in to}
 
 
 FIRST, LAST = "20260101T000000Z-00000000", "20260102T000000Z-00000000"
@@ -210,7 +177,8 @@ def test_a_rollback_is_of_the_nodes_that_were_planned() -> None:
 )
 def test_a_rollback_of_a_rollout_by_its_name(undo: str, changing: list[str], words: str) -> None:
     found = goals.of_goal("previous", {}, UNDO, undo)
-    assert (list(found["nodes"]), found["local"]) == (changing, []) and words in goals.headline(found, UNDO, UNDO)[-1]
+    assert (list(found["nodes"]), found["local"]) == (changing, [])
+    assert words in goals.headline(found, UNDO, UNDO)[-1]
     with pytest.raises(ValueError, match="no node of the group"):
         goals.of_goal("previous", {}, UNDO, "20200101T000000Z-00000000")
 
@@ -245,18 +213,17 @@ def test_nodes_that_cannot_migrate_are_named(goal: str, why: str) -> None:
     ("goal", "expected"),
     [
         ("local", ["No node of this run has a configuration of this collection: there is nothing to reset."]),
-        ("checkpoint", ["No node of this run has a source by another delivery: there is nothing to migrate."]),
-        ("native", ["No node of this run has a source by another delivery: there is nothing to migrate."]),
+        *(
+            (goal, ["No node of this run has a source by another delivery: there is nothing to migrate."])
+            for goal in BOTH
+        ),
         # The headline of a rollback names it, and the plan shows itself.
-        ("previous", []),
-        ("plan", []),
+        *(("previous", []), ("plan", [])),
     ],
 )
 def test_a_run_with_nothing_to_do_shows_a_sentence(goal: str, expected: list[str]) -> None:
     assert goals.shown({"text": []}, goal) == expected
-    assert goals.shown({"text": ["n1: kube-system/a -> its local config"]}, goal) == [
-        "n1: kube-system/a -> its local config"
-    ]
+    assert goals.shown({"text": ["n1: a -> its local config"]}, goal) == ["n1: a -> its local config"]
 
 
 @pytest.mark.parametrize(("version", "moves"), [("v1.23.17", True), ("v1.24.0", False), ("unknown", True)])
@@ -302,19 +269,18 @@ def test_a_rollback_without_any_undo_plan_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("planned_from", "row", "older"),
+    ("planned", "row", "older"),
     [
-        pytest.param({"source": place("a")}, {"source": place("a")}, False, id="as planned"),
-        pytest.param({"source": None}, {"source": None}, False, id="local"),
-        pytest.param({"source": place("a")}, {"source": place("b")}, True, id="assigned since"),
-        pytest.param({"source": None}, {"source": place("b")}, True, id="assigned for the first time since"),
-        pytest.param({"source": place("a")}, {"source": None}, True, id="reset since"),
-        pytest.param({"source": None}, {"source": place("a"), "reimaged": True}, False, id="another machine"),
+        pytest.param("a", {"source": place("a")}, False, id="as planned"),
+        pytest.param(None, {"source": None}, False, id="local"),
+        pytest.param("a", {"source": place("b")}, True, id="assigned since"),
+        pytest.param(None, {"source": place("b")}, True, id="assigned for the first time since"),
+        pytest.param("a", {"source": None}, True, id="reset since"),
+        pytest.param(None, {"source": place("a"), "reimaged": True}, False, id="another machine"),
     ],
 )
-def test_a_plan_from_before_another_run_is_refused(
-    planned_from: dict[str, Any], row: dict[str, Any], older: bool
-) -> None:
+def test_a_plan_from_before_another_run_is_refused(planned: str | None, row: dict[str, Any], older: bool) -> None:
+    planned_from = {"source": place(planned) if planned else None}
     refused = pytest.raises(ValueError, match=r"^1 node \(n1\): the assigned .* Run it again\. Nothing was changed$")
     with refused if older else nullcontext():
         goals.refuse_older_plan({"n1": planned_from}, {"n1": row, "of no host": {"source": place("c")}})

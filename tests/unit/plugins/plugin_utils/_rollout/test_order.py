@@ -46,6 +46,10 @@ def ready_rows(*unready: str) -> dict[str, Any]:
     return {name: {"ready": name not in unready, "control_plane": name.startswith("m")} for name in NAMES}
 
 
+def workers(*names: str) -> dict[str, Any]:
+    return {name: {"ready": True, "control_plane": False} for name in names}
+
+
 ALL = plan(n1="assign", m1="assign", n2="differs", n3="none", m2="assign")
 
 
@@ -55,29 +59,19 @@ def ordered(plan_: dict[str, Any], *given_: Any, goal: str = "plan", most: Any =
 
 def test_workers_then_control_plane() -> None:
     """Only nodes that change are listed; control-plane nodes one at a time."""
+    low, high = ["host-n1", "host-n2"], ["host-m1", "host-m2"]
     assert ordered(ALL, table(*NAMES), ready_rows()) == {
-        "stages": [
-            {"hosts": ["host-n1", "host-n2"], "serial": [1, 1]},
-            {"hosts": ["host-m1", "host-m2"], "serial": [1, 1]},
-        ],
-        "hosts": ["host-n1", "host-n2", "host-m1", "host-m2"],
+        "stages": [{"hosts": low, "serial": [1, 1]}, {"hosts": high, "serial": [1, 1]}],
+        "hosts": [*low, *high],
         "rest": ["host-n3"],
-        "batches": [
-            {"steps": "switch", "nodes": {"host-n1": "n1"}},
-            {"steps": "switch", "nodes": {"host-n2": "n2"}},
-            {"steps": "switch", "nodes": {"host-m1": "m1"}},
-            {"steps": "switch", "nodes": {"host-m2": "m2"}},
-        ],
+        "batches": [{"steps": "switch", "nodes": {f"host-{name}": name}} for name in ("n1", "n2", "m1", "m2")],
     }
     first = ordered(ALL, table(*NAMES), ready_rows(), control_plane="first")
-    assert first["hosts"] == ["host-m1", "host-m2", "host-n1", "host-n2"]
+    assert first["hosts"] == [*high, *low]
     assert [stage["serial"] for stage in first["stages"]] == [[1, 1], [1, 1]]
     with pytest.raises(ValueError, match="kubelet_config_control_plane is 'never'"):
         ordered(ALL, table(*NAMES), ready_rows(), control_plane="never")
-
-
-def test_only_the_hosts_of_the_play() -> None:
-    """The plan may contain further nodes. A stage may have no hosts."""
+    # The plan may contain further nodes. A stage may have no hosts.
     found = ordered(ALL, table("n2"), ready_rows())
     assert found["stages"] == [{"hosts": ["host-n2"], "serial": [1]}, {"hosts": [], "serial": []}]
 
@@ -127,8 +121,7 @@ def test_resets_to_the_local_configuration(control_plane: str, hosts: list[str],
 def test_serial(serial: Any, sizes: list[int]) -> None:
     """A percentage counts the hosts of the play, five of which change."""
     names = [f"n{number}" for number in range(5)]
-    live = {name: {"ready": True, "control_plane": False} for name in names}
-    found = ordered(plan(**dict.fromkeys(names, "assign")), table(*names), live, serial=serial, most="100%")
+    found = ordered(plan(**dict.fromkeys(names, "assign")), table(*names), workers(*names), serial=serial, most="100%")
     assert found["stages"][0]["serial"] == sizes
 
 
@@ -139,13 +132,8 @@ def test_serial(serial: Any, sizes: list[int]) -> None:
 )
 def test_batches_are_those_that_ansible_makes(numbers: set[int], local: set[int], serial: list[int]) -> None:
     names, others = [f"n{number}" for number in sorted(numbers)], [f"n{number}" for number in sorted(local)]
-    found = ordered(
-        {**plan(**dict.fromkeys(names, "assign")), "local": others},
-        table(*names, *others),
-        {name: {"ready": True, "control_plane": False} for name in [*names, *others]},
-        serial=serial,
-        most=5,
-    )
+    given_ = {**plan(**dict.fromkeys(names, "assign")), "local": others}
+    found = ordered(given_, table(*names, *others), workers(*names, *others), serial=serial, most=5)
     assert ansible_batches(found, found["hosts"]) == [list(one["nodes"]) for one in found["batches"]]
 
 
@@ -171,9 +159,8 @@ PATTERNS = (
 
 def test_hosts_whose_names_are_patterns() -> None:
     """Of a space, a colon or a comma, Ansible makes several patterns: other hosts, or none."""
-    rows_ = {host: {"ready": True, "control_plane": False} for host in PATTERNS}
     hosts = host_table.node_table(PATTERNS, {host: {} for host in PATTERNS})
-    found = ordered(plan(**dict.fromkeys(PATTERNS, "assign")), hosts, rows_, serial=[1, 2], most=2)
+    found = ordered(plan(**dict.fromkeys(PATTERNS, "assign")), hosts, workers(*PATTERNS), serial=[1, 2], most=2)
     assert found["hosts"] == list(PATTERNS)
     made = ansible_batches(found, PATTERNS, "w2", "w3", "worker", "1", "a bxc")
     assert made == [list(one["nodes"]) for one in found["batches"]]
@@ -202,9 +189,8 @@ def test_hosts_whose_names_are_patterns() -> None:
 def test_what_the_budget_leaves(most: Any, serial: Any, lost: tuple[str, ...], expected: list[int] | str) -> None:
     """A node that is away uses up the budget if it exists. A batch above what is left is refused at once."""
     names = [f"n{number}" for number in range(1, 9)]
-    live = {name: {"ready": True, "control_plane": False} for name in names}
     present = [name for name in names if name not in lost]
-    arguments: Any = (plan(**dict.fromkeys(present, "assign")), table(*present), live)
+    arguments: Any = (plan(**dict.fromkeys(present, "assign")), table(*present), workers(*names))
     options: Any = {"serial": serial, "most": most, "lost": dict.fromkeys(lost, "away")}
     if isinstance(expected, str):
         with pytest.raises(ValueError, match="Nothing was changed") as error:
@@ -236,13 +222,10 @@ def test_invalid_serial(serial: Any) -> None:
     st.booleans(),
 )
 def test_every_host_is_listed_once(actions: dict[str, str], control_plane: str, unready_first: bool) -> None:
-    found = ordered(
-        plan(**actions), table(*NAMES), ready_rows("n1", "n3"), control_plane=control_plane, unready_first=unready_first
-    )
+    options = {"control_plane": control_plane, "unready_first": unready_first}
+    found = ordered(plan(**actions), table(*NAMES), ready_rows("n1", "n3"), **options)
     assert sorted([*found["hosts"], *found["rest"]]) == sorted(f"host-{name}" for name in NAMES)
-    assert {host[len("host-") :] for host in found["hosts"]} == {
-        name for name, what in actions.items() if what != "none"
-    }
+    assert set(found["hosts"]) == {f"host-{name}" for name, what in actions.items() if what != "none"}
 
 
 HOSTS = {f"n{number}": f"h{number}" for number in range(1, 5)}

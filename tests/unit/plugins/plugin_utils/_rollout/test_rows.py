@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row, paths
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout import rows
 from ansible_collections.livenodes.kubelet.plugins.plugin_utils._rollout.rows import added, added_by_hosts, failures
 
@@ -94,31 +94,29 @@ FLAG = {"flag": "--max-pods=61", "file": "/etc/default/kubelet", "line": 1}
 DIFFERS = {**BAD, "state": "differs", "message": "maxPods is 61, not 50", "differences": [{"path": "maxPods"}]}
 
 
+OF_FLAG = (
+    "; maxPods: the flag --max-pods=61 (/etc/default/kubelet, line 1) overrides every configuration. Remove the flag "
+    "there and restart the kubelet, or omit the field from kubelet_config"
+)
+ONE, TWO = ["/d/10-ours.conf"], ["/d/1.conf", "/d/2.conf"]
+
+
 @pytest.mark.parametrize(
-    ("facts", "cause"),
+    ("shadowed", "files", "cause"),
     [
-        (
-            {"shadowed": {"maxPods": FLAG}},
-            "maxPods is 61, not 50; maxPods: the flag --max-pods=61 (/etc/default/kubelet, line 1) overrides every "
-            "configuration. Remove the flag there and restart the kubelet, or omit the field from kubelet_config",
-        ),
-        (
-            {"shadowed": {"evictionHard": FLAG}, "config_dir_files": ["/etc/kubelet.d/10-ours.conf"]},
-            "maxPods is 61, not 50; the drop-in /etc/kubelet.d/10-ours.conf in --config-dir may override maxPods",
-        ),
-        (
-            {"config_dir_files": ["/d/1.conf", "/d/2.conf"]},
-            "maxPods is 61, not 50; the drop-ins /d/1.conf, /d/2.conf in --config-dir may override maxPods",
-        ),
-        ({"shadowed": {}, "config_dir_files": []}, "maxPods is 61, not 50"),
-        ({}, "maxPods is 61, not 50"),
+        ({"maxPods": FLAG}, None, OF_FLAG),
+        ({"evictionHard": FLAG}, ONE, "; the drop-in /d/10-ours.conf in --config-dir may override maxPods"),
+        (None, TWO, "; the drop-ins /d/1.conf, /d/2.conf in --config-dir may override maxPods"),
+        ({}, [], ""),
+        (None, None, ""),
     ],
 )
-def test_what_the_node_shows_names_the_cause_of_a_difference(facts: dict[str, Any], cause: str) -> None:
+def test_what_the_node_shows_names_the_cause_of_a_difference(shadowed: Any, files: Any, cause: str) -> None:
+    facts = paths.present({"shadowed": shadowed, "config_dir_files": files})
     hostvars: dict[str, Any] = {host: {} for host in HOSTS}
     hostvars["host-n1"][rows.HOST_ROW] = {"ok": True, "message": "", "kubelet": facts}
     switched = added_by_hosts({"n1": GOOD}, HOSTS, reading(hostvars))
-    assert why(added(switched, {"n1": DIFFERS})) == {"n1": cause}
+    assert why(added(switched, {"n1": DIFFERS})) == {"n1": f"maxPods is 61, not 50{cause}"}
     assert why({"n1": DIFFERS}) == {"n1": "maxPods is 61, not 50"}
     silent = {**DIFFERS, "state": "silent", "message": "silent"}
     assert why(added(switched, {"n1": silent})) == {"n1": "silent"}, "it differed at an earlier look"
@@ -149,14 +147,9 @@ def test_hosts_on_which_the_call_before_the_drain_fails(result: dict[str, Any], 
 
 def test_a_node_that_does_not_run_its_source_is_not_migrated() -> None:
     info = {"source": {"name": "a"}, "error": "", "settled": True, "delivery": "native"}
-    found = rows.unsettled(
-        {
-            "n1": info,
-            "n2": {**info, "settled": False, "error": "refused"},
-            "n3": {**info, "settled": False, "delivery": "checkpoint"},
-            "m1": {**info, "settled": False},
-        }
-    )
+    late = {**info, "settled": False}
+    moved = {**late, "delivery": "checkpoint"}
+    found = rows.unsettled({"n1": info, "n2": {**late, "error": "refused"}, "n3": moved, "m1": late})
     message = found["n2"]["message"]
     assert message.startswith("it does not run what its spec.configSource names (refused), so there is no")
     refused = node_row.Row(False, "unsettled", message, False, "native", {"name": "a"}, "refused")
@@ -182,65 +175,53 @@ def test_verdicts() -> None:
         "hosts": {"host-n1": "Node n1: silent; reverted. Untouched hosts: h9"},
         "lost": "Node n2, n3 was lost. Untouched hosts: h9",
     }
-    found = rows.verdicts(HOSTS, {"n1": "silent"}, HOSTS, {}, [])
-    assert found == {"hosts": {"host-n1": "Node n1: silent"}, "lost": ""}
-    found = rows.verdicts(HOSTS, {"n1": "silent"}, HOSTS, {}, UNTOUCHED)
-    assert found == {"hosts": {"host-n1": "Node n1: silent. Untouched hosts: h9"}, "lost": ""}
-
-
-def test_each_lost_host_has_its_own_reason() -> None:
-    reasons = {"n1": "was lost; silent", "n2": "was lost", "n3": "was lost; silent"}
-    found = rows.verdicts(HOSTS, reasons, [], {}, UNTOUCHED)
+    for untouched, words in (([], ""), (UNTOUCHED, ". Untouched hosts: h9")):
+        found = rows.verdicts(HOSTS, {"n1": "silent"}, HOSTS, {}, untouched)
+        assert found == {"hosts": {"host-n1": f"Node n1: silent{words}"}, "lost": ""}
+    each_its_own = {"n1": "was lost; silent", "n2": "was lost", "n3": "was lost; silent"}
+    found = rows.verdicts(HOSTS, each_its_own, [], {}, UNTOUCHED)
     assert found["lost"] == "Node n1, n3 was lost; silent. Node n2 was lost. Untouched hosts: h9"
 
 
+AGAIN = "Run again to complete it."
+
+
 @pytest.mark.parametrize(
-    ("steps", "begun", "text"),
+    ("steps", "begun", "first", "last"),
     [
-        ("switch", True, "The rollout to workers stopped at n1, m1, n2, n3: why. Run again to complete it."),
-        ("switch", False, "The rollout to workers stopped at n1, m1, n2, n3: why. Nothing was changed there."),
-        ("reset", True, "The return of workers to its local configuration stopped at n1, m1, n2, n3: why. Run again"),
-        ("to_native", True, "The migration of workers stopped at n1, m1, n2, n3: why. Run again to complete it."),
+        ("switch", True, "The rollout to workers", AGAIN),
+        ("switch", False, "The rollout to workers", "Nothing was changed there."),
+        ("reset", True, "The return of workers to its local configuration", AGAIN),
+        ("to_native", True, "The migration of workers", AGAIN),
     ],
 )
-def test_where_a_rollout_stopped(steps: str, begun: bool, text: str) -> None:
+def test_where_a_rollout_stopped(steps: str, begun: bool, first: str, last: str) -> None:
     found = rows.stopped("workers", steps, NAMES, "why.", begun, UNTOUCHED)
-    assert found.startswith(text) and found.endswith(" Untouched hosts: h9")
+    assert found == f"{first} stopped at n1, m1, n2, n3: why. {last} Untouched hosts: h9"
     found = rows.stopped("workers", steps, NAMES, "killed by SIGX.", True, [])
-    assert found.endswith(": killed by SIGX. Run again to complete it. Untouched hosts: none")
-
-
-REVERTED = "its kubelet still runs its previous configuration"
+    assert found.endswith(f": killed by SIGX. {AGAIN} Untouched hosts: none")
 
 
 @pytest.mark.parametrize(
     ("reasons", "more", "expected"),
     [
-        ("Node n1: refused. Nothing was changed.", {}, "Node n1: refused. Nothing was changed"),
+        ("Node n1: a. Not b.", {}, "Node n1: a. Not b"),
         (
-            ["Node n1: refused. Nothing was changed."],
-            {"then": REVERTED, "untouched": ["n2", "n3"]},
-            f"Node n1: refused. Nothing was changed; {REVERTED}. Untouched hosts: n2, n3",
+            ["Node n1: a. Not b."],
+            {"then": "c d", "untouched": ["n2", "n3"]},
+            "Node n1: a. Not b; c d. Untouched hosts: n2, n3",
         ),
         (["Node host-1 cannot be reached: no route."], {"host": "host-1"}, "Node n1 cannot be reached: no route"),
         (["Node n1: n1: Node n1 was reverted", ""], {}, "Node n1 was reverted"),
-        (
-            ["Node n1.example: no heartbeat of Node n1.example, but of n1.example.net"],
-            {"host": "n1.example"},
-            "Node n1: no heartbeat of the Node, but of n1.example.net",
-        ),
+        (["Node n1.x: none of Node n1.x, but of n1.x.y"], {"host": "n1.x"}, "Node n1: none of the Node, but of n1.x.y"),
         (["silent", None, "was reverted: silent"], {}, "Node n1 was reverted: silent"),
         (["was reverted: silent", "silent."], {}, "Node n1 was reverted: silent"),
         (
-            ["no heartbeat of Node n1 since 9:00", "Node n10: other"],
+            ["none of Node n1 since 9:00", "Node n10: other"],
             {},
-            "Node n1: no heartbeat of the Node since 9:00; Node n10: other",
+            "Node n1: none of the Node since 9:00; Node n10: other",
         ),
-        (
-            "u may not change the source of the Node n1: denied",
-            {},
-            "Node n1: u may not change the source of the Node: denied",
-        ),
+        ("u may not change the Node n1: denied", {}, "Node n1: u may not change the Node: denied"),
         ([], {}, f"Node n1: {rows.UNKNOWN}"),
         (None, {}, f"Node n1: {rows.UNKNOWN}"),
         (["wasted time", "was"], {}, "Node n1: wasted time"),

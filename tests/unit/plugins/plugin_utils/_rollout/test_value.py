@@ -26,40 +26,25 @@ from tests.support.api.objects import place
 
 NAMES = ("n1", "n2", "n3", "m1", "n4")
 CONFIG = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration", "maxPods": 50}
+ASSIGNS = {"action": "assign", "changes": [{}], "source": place("a")}
+STAYS = {"action": "none", "source": place("b")}
+SOURCE_B = {"source": place("b"), "delivery": "dropin", "node_uid": "u2", "migrates": True}
 PLAN: dict[str, Any] = {
     "nodes": {
-        "n1": {
-            "action": "assign",
-            "changes": [{}],
-            "effect": "drain",
-            "source": place("a"),
-            "variant": "v",
-            "own": {"o": 1},
-        },
-        "n2": {
-            "action": "assign",
-            "changes": [{}],
-            "effect": "disrupt",
-            "source": place("b"),
-            "delivery": "dropin",
-            "node_uid": "u2",
-            "migrates": True,
-        },
-        "n3": {"action": "none", "changes": [{}], "effect": "safe", "source": place("b")},
-        "m1": {"action": "none", "changes": [], "effect": None, "source": place("b")},
+        "n1": {**ASSIGNS, "effect": "drain", "variant": "v", "own": {"o": 1}},
+        "n2": {**ASSIGNS, "effect": "disrupt", **SOURCE_B},
+        "n3": {**STAYS, "changes": [{}], "effect": "safe"},
+        "m1": {**STAYS, "changes": [], "effect": None},
     },
     "variants": {"v": CONFIG},
 }
 
 
 def table(**deliveries: str) -> dict[str, Any]:
-    return host_table.node_table(
-        [f"host-{name}" for name in NAMES],
-        {
-            f"host-{name}": {"kubelet_config_node_name": name, "kubelet_config_delivery": deliveries.get(name)}
-            for name in NAMES
-        },
-    )
+    hosts = {}
+    for name in NAMES:
+        hosts[f"host-{name}"] = {"kubelet_config_node_name": name, "kubelet_config_delivery": deliveries.get(name)}
+    return host_table.node_table([*hosts], hosts)
 
 
 ROWS = {
@@ -68,21 +53,27 @@ ROWS = {
 LOCAL = {**PLAN, "local": ["n4"], "text": ["n4: a -> its local config"]}
 
 
+OLD = {"nodes": {"n1": {"variant": "old"}}}
+
+
 def made(
     plan: dict[str, Any] | None = None,
     goal: str = "plan",
     dry_run: bool = False,
     options: Options | None = None,
-    drains: dict[str, str] | None = None,
-    **rows: str,
+    columns: dict[str, Any] | None = None,
+    cordons: tuple[str, ...] = (),
+    rows: dict[str, str] | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
-    """Return a value. `drains`: the options of hosts. `rows`: nodes with another delivery."""
-    plan = LOCAL if plan is None else plan
+    """Return a value. `rows`: nodes with another delivery. `cordons`: those with the cordon of a killed run."""
+    plan, rows = plan or LOCAL, rows or {}
     found = {name: {**row, "delivery": rows.get(name, "native")} for name, row in ROWS.items()}
-    ordered = order(plan, goal, table(), found, 2, serial=2)
-    current = {"nodes": {"n1": {"variant": "old"}}}
-    columns = {**table(), "drains": drains or {}}
-    return begin(ordered, plan, columns, found, "workers:masters", current, dry_run, options or Options(), 1000.0)
+    for name in cordons:
+        found[name]["cordon"] = {"holder": "x"}
+    columns = columns or table()
+    ordered = order(plan, goal, columns, found, 2, serial=2)
+    return begin(ordered, plan, columns, found, "workers:masters", OLD, dry_run, options or Options(), 1000.0, **more)
 
 
 def test_the_value_before_the_first_batch() -> None:
@@ -126,17 +117,12 @@ def test_the_first_batch() -> None:
 def test_a_undo_plan_has_its_effects_and_its_rollout() -> None:
     """A node that is reset is drained for them, too. Part of the nodes are not the whole rollout."""
     effects = {"nodes": {"n1": {"effect": "safe"}, "n4": {"effect": "reboot"}}}
-    plan = {**LOCAL, "undoes": "r"}
-    ordered = order(plan, "previous", table(), ROWS, 2, serial=2)
-    given = (table(), ROWS, "all", None, False, Options("when_needed"), 0.0, "", effects)
-    found = begin(ordered, plan, *given)
-    assert [(batch["names"], batch["drain"]) for batch in found["batches"]] == [
-        (["n1", "n2"], []),
-        (["n3"], []),
-        (["n4"], ["n4"]),
-    ]
+    plan, options = {**LOCAL, "undoes": "r"}, Options("when_needed")
+    found = made(plan, "previous", options=options, back=effects)
+    assert [batch["names"] for batch in found["batches"]] == [["n1", "n2"], ["n3"], ["n4"]]
+    assert [batch["drain"] for batch in found["batches"]] == [[], [], ["n4"]]
     assert (of_host(found, "host-n4")["undoes"], found["whole"]) == ("r", True)
-    assert not begin(ordered, {**plan, "local": ["n4", "n9"]}, *given)["whole"]
+    assert not made({**plan, "local": ["n4", "n9"]}, "previous", options=options, back=effects)["whole"]
 
 
 def test_later_batches() -> None:
@@ -177,37 +163,32 @@ def test_the_soak_of_the_canary_is_that_of_all_unless_it_is_set(options: Options
     ],
 )
 def test_who_drains(drain: str, own: dict[str, str], host: str, drained: list[str]) -> None:
-    assert of_host(made(options=Options(drain), drains=own), host)["drain"] == drained
+    columns = {**table(), "drains": own}
+    assert of_host(made(options=Options(drain), columns=columns), host)["drain"] == drained
 
 
 def test_whose_host_must_be_reached_before_its_node_drains() -> None:
-    found = of_host(made(options=Options("when_needed"), n2="checkpoint", n1="checkpoint"), "host-n1")
+    rows = {"n1": "checkpoint", "n2": "checkpoint"}
+    found = of_host(made(options=Options("when_needed"), rows=rows), "host-n1")
     assert (found["drain"], found["reach"], found["on_nodes"]) == (["n1"], ["n1"], True)
-    assert of_host(made(options=Options("always"), n2="none"), "host-n1")["reach"] == ["n2"]
+    assert of_host(made(options=Options("always"), rows={"n2": "none"}), "host-n1")["reach"] == ["n2"]
 
 
 @pytest.mark.parametrize("goal", ["checkpoint", "native"])
 def test_a_migration_has_steps_on_nodes_in_both_directions(goal: str) -> None:
-    plan = {
-        "nodes": {"n1": {"action": "assign", "source": place("a"), "changes": [], "effect": None}},
-        "local": [],
-        "text": [],
-    }
+    plan = {"nodes": {"n1": {**ASSIGNS, "changes": [], "effect": None}}, "local": [], "text": []}
     found = of_host(made(plan, goal, dry_run=True, options=Options("always")), "host-n1")
     assert (found["steps"], found["on_nodes"], found["reach"]) == (f"to_{goal}", True, ["n1"])
     assert found["texts"] == {}, "its ConfigMap exists"
 
 
 def test_the_delivery_of_the_inventory_wins() -> None:
-    rows = {name: {**row, "delivery": "checkpoint"} for name, row in ROWS.items()}
-    chosen = table(n1="native")
-    value = begin(order(PLAN, "plan", chosen, rows, 1), PLAN, chosen, rows, "all", None, False, Options(), 0.0)
-    assert [of_host(value, f"host-{name}")["on_nodes"] for name in ("n1", "n2")] == [False, True]
-    assert value["on_nodes"], "one node needs steps on it"
-    assert [of_host(value, f"host-{name}")["sources"][name]["delivery"] for name in ("n1", "n2")] == [
-        "native",
-        "dropin",
-    ]
+    columns, rows = table(n1="native"), dict.fromkeys(NAMES, "checkpoint")
+    for node, steps, delivery in (("n1", False, "native"), ("n2", True, "dropin")):
+        plan = {**PLAN, "nodes": {node: PLAN["nodes"][node]}}
+        found = of_host(made(plan, columns=columns, rows=rows), f"host-{node}")
+        assert (found["on_nodes"], found["sources"][node]["delivery"]) == (steps, delivery)
+    assert made(PLAN, columns=columns, rows=rows)["on_nodes"], "one node needs steps on it"
 
 
 def test_in_check_mode_the_texts_that_push_would_write() -> None:
@@ -257,14 +238,11 @@ def test_the_result_stays_short() -> None:
 )
 def test_whose_cordon_is_undone(drain: str, marked: tuple[str, ...], expected: list[str]) -> None:
     """All of a killed run but those that the first batch drains anyway; also of nodes that do not change."""
-    found = {name: {**row, "cordon": {"holder": "x"} if name in marked else None} for name, row in ROWS.items()}
-    ordered = order(LOCAL, "plan", table(), found, 2, serial=2)
-    assert begin(ordered, LOCAL, table(), found, "g", None, False, Options(drain), 1.0)["marked"] == expected
+    assert made(options=Options(drain), cordons=marked)["marked"] == expected
 
 
 def test_skipped_nodes_are_counted_in_the_result() -> None:
-    ordered = order(LOCAL, "plan", table(), ROWS, 2, serial=2)
-    value = begin(ordered, LOCAL, table(), ROWS, "g", None, False, Options(), 1.0, skipped={"n9": "not Ready"})
+    value = made(skipped={"n9": "not Ready"})
     assert (value["skipped"], result(value, 1)["skipped"]) == ({"n9": "not Ready"}, 1)
 
 

@@ -38,7 +38,7 @@ def test_only_fields_that_1_20_has_exist_there() -> None:
 
 def test_every_field_has_an_effect_a_reason_and_a_known_type() -> None:
     scalars = {"bool", "int32", "int64", "uint32", "float", "string", "duration", "quantity", "time", "object"}
-    scalars.add("duration or nanoseconds")
+    scalars |= {"duration or nanoseconds"}
     for field in fields.ALL.values():
         assert field.effect in EFFECTS
         assert field.reason
@@ -50,23 +50,15 @@ def test_every_field_has_an_effect_a_reason_and_a_known_type() -> None:
 
 
 def test_classes_become_effects() -> None:
-    effects = {
-        "maxPods": "disrupt",
-        "clusterDNS": "drain",
-        "cgroupDriver": "reboot",
-        "podCIDR": "forbidden",
-        "runOnce": "forbidden",
-        "syncFrequency": "safe",
-        "topologyManagerScope": "reboot",
-        "memoryManagerPolicy": "reboot",
-        "cpuManagerPolicyOptions": "reboot",
-        "topologyManagerPolicyOptions": "drain",
-        "maxParallelImagePulls": "safe",
-        "registerWithTaints": "safe",
-        "seccompDefault": "drain",
-        "failCgroupV1": "disrupt",
+    names = {
+        "safe": ("syncFrequency", "maxParallelImagePulls", "registerWithTaints"),
+        "disrupt": ("maxPods", "failCgroupV1"),
+        "drain": ("clusterDNS", "topologyManagerPolicyOptions", "seccompDefault"),
+        "reboot": ("cgroupDriver", "topologyManagerScope", "memoryManagerPolicy", "cpuManagerPolicyOptions"),
+        "forbidden": ("podCIDR", "runOnce"),
     }
-    assert {path: fields.ALL[path].effect for path in effects} == effects
+    for effect, paths_ in names.items():
+        assert {fields.ALL[path].effect for path in paths_} == {effect}
 
 
 @pytest.mark.parametrize(
@@ -163,16 +155,9 @@ def test_a_field_has_the_minors_of_its_row(minor: int, exists: bool, unset: str)
 
 
 def test_a_field_has_the_default_and_the_cost_of_the_minor() -> None:
-    field = Field(
-        "x",
-        "int32",
-        default=5,
-        later_defaults=((22, 6),),
-        unknown_since=25,
-        effect="safe",
-        reason="a",
-        later=((22, "drain", "b"), (24, "reboot", "c")),
-    )
+    later = ((22, "drain", "b"), (24, "reboot", "c"))
+    defaults: dict[str, t.Any] = {"default": 5, "later_defaults": ((22, 6),), "unknown_since": 25}
+    field = Field("x", "int32", **defaults, effect="safe", reason="a", later=later)
     assert [field.default_at(minor) for minor in (21, 22, 24, 25)] == [5, 6, 6, None]
     assert [field.cost_at(minor) for minor in (21, 22, 24)] == [("safe", "a"), ("drain", "b"), ("reboot", "c")]
 
@@ -182,14 +167,8 @@ def test_a_history_is_read_word_by_word() -> None:
     assert gate is not None
     assert gate.states == (State(10, "b", True, False), State(26, "g", True, True))
     assert (gate.removed_in, gate.kubelet) == (33, True)
-    assert [gate.at(minor) for minor in (9, 10, 25, 26, 32, 33)] == [
-        None,
-        gate.states[0],
-        gate.states[0],
-        gate.states[1],
-        gate.states[1],
-        None,
-    ]
+    beta, general = gate.states
+    assert [gate.at(minor) for minor in (9, 10, 25, 26, 32, 33)] == [None, beta, beta, general, general, None]
 
 
 def test_every_history_is_in_order_and_complete() -> None:
@@ -266,11 +245,9 @@ def test_a_gate_of_no_table_has_no_default() -> None:
 
 
 def test_the_gates_that_others_need() -> None:
+    """Beyond the table it is not known."""
     assert (gates.needs(36) or {})["ProcMountType"] == ("UserNamespacesSupport",)
     assert gates.needs(19) == {}
-
-
-def test_what_gates_need_beyond_the_table_is_not_known() -> None:
     assert gates.needs(fields.NEWEST_MINOR)
     assert gates.needs(fields.NEWEST_MINOR + 1) is None
 

@@ -36,9 +36,7 @@ def test_the_youngest_find_no_room() -> None:
     assert _lost(_pod("p1", memory=5 * 2**30), _pod("p2", memory=4 * 2**30)) == {"p2": "OutOfmemory"}
     assert _lost(_pod("p1", 1, 9 * 2**30)) == {"p1": "OutOfmemory"}
     assert _lost(_pod("p1", 9, 9 * 2**30), pods=0) == {"p1": "OutOfpods"}
-
-
-def test_a_refused_pod_uses_no_resources() -> None:
+    # A refused pod uses no resources.
     assert _lost(_pod("p1", 5), _pod("p2", 4)) == {"p1": "OutOfcpu"}
 
 
@@ -66,8 +64,9 @@ def test_a_critical_pod_preempts_the_cheapest_pods() -> None:
 
 
 def test_what_a_preempted_pod_leaves_over_is_room_for_the_next() -> None:
-    assert set(_lost(_pod("p1", 2), _pod("p2", 2, 5), _pod("p3", 1, priority=CRITICAL), _pod("p4", 1))) == {"p1"}
-    assert set(_lost(_pod("p1", 2), _pod("p2", 2, 5), _pod("p3", 1, priority=CRITICAL), _pod("p4", 2))) == {"p1", "p4"}
+    first = [_pod("p1", 2), _pod("p2", 2, 5), _pod("p3", 1, priority=CRITICAL)]
+    assert set(_lost(*first, _pod("p4", 1))) == {"p1"}
+    assert set(_lost(*first, _pod("p4", 2))) == {"p1", "p4"}
 
 
 @pytest.mark.parametrize(
@@ -115,16 +114,8 @@ def test_a_critical_pod_for_which_all_others_would_not_do_is_refused_alone() -> 
     assert _lost(*critical) == {"p3": "OutOfcpu"}
 
 
-PODS = st.lists(
-    st.tuples(
-        st.integers(10, 59),
-        st.integers(0, 3),
-        st.sampled_from(["BestEffort", "Burstable", "Guaranteed"]),
-        st.booleans(),
-        st.sampled_from([0, 1000, CRITICAL]),
-    ),
-    max_size=12,
-)
+CLASSES, PRIORITIES = st.sampled_from(["BestEffort", "Burstable", "Guaranteed"]), st.sampled_from([0, 1000, CRITICAL])
+PODS = st.lists(st.tuples(st.integers(10, 59), st.integers(0, 3), CLASSES, st.booleans(), PRIORITIES), max_size=12)
 
 
 def _made(rows: list[tuple[int, int, str, bool, int]]) -> list[Pod]:
@@ -191,15 +182,8 @@ def test_the_node_selector(selector: dict[str, str], expected: str) -> None:
 @pytest.mark.parametrize(
     "met",
     [
-        f"{ZONE} In b",
-        f"{ZONE} In a b",
-        f"{ZONE} NotIn a c",
-        "rack NotIn 1",
-        f"{ZONE} Exists",
-        "bare Exists",
-        "rack DoesNotExist",
-        "cores Gt 7",
-        "cores Lt 9",
+        *(f"{ZONE} In b", f"{ZONE} In a b", f"{ZONE} NotIn a c", f"{ZONE} Exists", "bare Exists"),
+        *("rack NotIn 1", "rack DoesNotExist", "cores Gt 7", "cores Lt 9"),
     ],
 )
 def test_requirements_that_are_met(met: str) -> None:
@@ -311,12 +295,9 @@ def test_an_affinity_without_terms(terms: Any) -> None:
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
-NAMES = st.sampled_from(
-    [
-        *("nodeSelector", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
-        *("nodeSelectorTerms", "matchExpressions", "matchFields", "key", "operator", "values", "In", "Gt"),
-    ]
-)
+PATH = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+PARTS = ("nodeSelector", "matchExpressions", "matchFields", "key", "operator", "values", "In", "Gt")
+NAMES = st.sampled_from([*PATH, *PARTS])
 JSON = st.recursive(
     SCALARS | NAMES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4)
 )
@@ -325,8 +306,7 @@ JSON = st.recursive(
 @given(JSON, st.sampled_from([0, 1, 2, 3, 4]))
 def test_nothing_that_others_wrote_raises(value: Any, depth: int) -> None:
     """At every depth of a spec."""
-    path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")[:depth]
-    for name in reversed(path):
+    for name in reversed(PATH[:depth]):
         value = {name: value}
     assert isinstance(unmet(value, LABELS), str)
 

@@ -49,12 +49,7 @@ def test_the_percentages_of_cores(formula: str, cpu: int, expected: str) -> None
 @pytest.mark.parametrize(
     ("mib", "expected"),
     [
-        (614, "255Mi"),
-        (1023, "255Mi"),
-        (1024, "256Mi"),
-        (2048, "512Mi"),
-        (3840, "960Mi"),
-        (4096, "1024Mi"),
+        *((614, "255Mi"), (1023, "255Mi"), (1024, "256Mi"), (2048, "512Mi"), (3840, "960Mi"), (4096, "1024Mi")),
         (7680, "1741Mi"),  # 1024 + 716.8
         (8192, "1844Mi"),  # 1024 + 819.2
         (16384, "2663Mi"),  # 1843.2 + 819.2
@@ -134,6 +129,11 @@ def test_the_first_size_class_that_fits_counts(cpu: int, mib: int, expected: dic
     assert machine_size.reserved(machine(cpu, mib), CLASSES) == expected["reserved"]
 
 
+OF_ONE, KEYS = "size class 1", "Use cpu, memory, storage, pods"
+NO_QUANTITY = "size class 1, reserved.memory is '1 GB', which is no quantity such as 512Mi or 100m"
+TOO_LARGE = "no size class is large enough for 64 cores and 16Gi of memory: add one, or a last one without up_to"
+
+
 @pytest.mark.parametrize(
     ("given", "by", "message"),
     [
@@ -143,22 +143,10 @@ def test_the_first_size_class_that_fits_counts(cpu: int, mib: int, expected: dic
         (machine(), {"reserved": {}}, "size classes are a list, and a formula is one of eks, gke, aks, ocp"),
         (machine(), [{"upto": {}}], "size class 1 is not a mapping of reserved, and of up_to if it has a limit"),
         (machine(), [{"reserved": "1Gi"}], "size class 1: up_to and reserved are mappings of quantities"),
-        (
-            machine(),
-            [{"reserved": {"memory": "1 GB"}}],
-            "size class 1, reserved.memory is '1 GB', which is no quantity such as 512Mi or 100m",
-        ),
-        (
-            machine(),
-            [{"up_to": {"ram": "1Gi"}, "reserved": {}}],
-            "size class 1: up_to has no key ram. Use cpu, memory, storage, pods",
-        ),
+        (machine(), [{"reserved": {"memory": "1 GB"}}], NO_QUANTITY),
+        (machine(), [{"up_to": {"ram": "1Gi"}, "reserved": {}}], f"{OF_ONE}: up_to has no key ram. {KEYS}"),
         ({}, CLASSES, "size class 1 needs memory of the machine, which the capacity lacks"),
-        (
-            machine(64),
-            CLASSES[:2],
-            "no size class is large enough for 64 cores and 16Gi of memory: add one, or a last one without up_to",
-        ),
+        (machine(64), CLASSES[:2], TOO_LARGE),
     ],
 )
 def test_what_is_wrong_is_named(given: Any, by: Any, message: str) -> None:
@@ -178,7 +166,5 @@ def test_a_capacity_is_in_whole_numbers() -> None:
     others = {"hugepages-1Gi": "0", "hugepages-2Mi": "1Gi", "nvidia.com/gpu": "2"}
     known = {"cpu": 4, "memory": 16374636 * 1024, "storage": 98831908 * 1024, "pods": 110}
     assert machine_size.capacity({**given, **others}) == {**known, "hugepages": {"1Gi": 0, "2Mi": GI}}
-
-
-def test_what_is_not_known_of_a_node_is_absent() -> None:
+    # What is not known of a node is absent.
     assert machine_size.capacity({"cpu": "4", "memory": "much"}) == {"cpu": 4, "hugepages": {}}

@@ -54,11 +54,8 @@ def _forecast(
 
 
 def _names(old: dict[str, Any], new: dict[str, Any], load: NodeUsage = LOAD) -> dict[str, list[Any]]:
-    return {
-        kind: [row["pod"] for row in rows]
-        for kind, rows in _forecast(old, new, load).items()
-        if kind != "notes" and rows
-    }
+    found = _forecast(old, new, load)
+    return {kind: [row["pod"] for row in found[kind]] for kind in pod_forecast.KINDS if found[kind]}
 
 
 def test_each_kind() -> None:
@@ -274,32 +271,17 @@ def _plan(*effects: str | None) -> dict[str, Any]:
     return {"nodes": {f"n{number}": row for number, row in enumerate(rows)}}
 
 
+TOO_LITTLE = "evictionHard memory.available 4Gi is more than is available"
+NO_STATISTICS = _row(None, "no statistics", "no answer")
 NODES = {
-    "n0": _node(
-        refused=[_row(f"p{number}") for number in range(7)],
-        evicted=[_row("e", "evictionHard memory.available 4Gi is more than is available", "1Gi")],
-    ),
-    "n1": _node(
-        refused=[_row("q", detail="3 allocatable")],
-        unknown=[_row(None, "no statistics", "no answer")],
-        notes=["it stays so"],
-    ),
+    "n0": _node(refused=[_row(f"p{number}") for number in range(7)], evicted=[_row("e", TOO_LITTLE, "1Gi")]),
+    "n1": _node(refused=[_row("q", detail="3 allocatable")], unknown=[NO_STATISTICS], notes=["it stays so"]),
     "n2": _node(unknown=[_row("u", "the CPU manager", "")], notes=["it stays so"]),
     "n3": _node(unknown=[_row("v", "the CPU manager", "")]),
 }
-COUNTS = {
-    "nodes_to_restart": 5,
-    "nodes_to_drain": 2,
-    "nodes_at_risk": 2,
-    "nodes_unknown": 1,
-    "pods_evicted": 1,
-    "pods_refused": 8,
-    "pods_unknown": 2,
-}
-EVICTED = (
-    "1 pod (default/e) would be evicted on 1 node (n0): "
-    "evictionHard memory.available 4Gi is more than is available (n0: 1Gi)"
-)
+COUNTS = {"nodes_to_restart": 5, "nodes_to_drain": 2, "nodes_at_risk": 2, "nodes_unknown": 1}
+COUNTS |= {"pods_evicted": 1, "pods_refused": 8, "pods_unknown": 2}
+EVICTED = f"1 pod (default/e) would be evicted on 1 node (n0): {TOO_LITTLE} (n0: 1Gi)"
 REFUSED = (
     "7 pods (default/p0, default/p1, default/p2, default/p3, default/p4 and 2 more) would be refused "
     "at this restart or the next on 1 node (n0): OutOfpods (n0: 2 allocatable)",

@@ -17,23 +17,10 @@ Pod = dict[str, t.Any]
 
 
 def pod(name: str = "a", **fields: t.Any) -> Pod:
-    return {
-        "namespace": "default",
-        "name": name,
-        "ready": True,
-        "containers": {"main": 0},
-        "ids": {"main": "containerd://1"},
-        "static": False,
-        "owner": "ReplicaSet/a",
-        "phase": "Running",
-        "reason": "",
-        "fault": "",
-        "disruption": "",
-        "tolerates": 300,
-        "revision": "5",
-        "at": 1000.0,
-        **fields,
-    }
+    about = {"namespace": "default", "name": name, "owner": "ReplicaSet/a", "static": False, "tolerates": 300}
+    runs = {"phase": "Running", "ready": True, "containers": {"main": 0}, "ids": {"main": "containerd://1"}}
+    faultless = {"reason": "", "fault": "", "disruption": "", "revision": "5", "at": 1000.0}
+    return {**about, **runs, **faultless, **fields}
 
 
 def losses(before: dict[str, Pod], now: dict[str, Pod], last: t.Any = None, unready: float = 0) -> pod_loss.Losses:
@@ -63,6 +50,8 @@ def failed(**fields: t.Any) -> Pod:
 
 REPORTED = ("reported", "deleted through the API")
 FINE = ("", "")
+READY_AGAIN = "was not Ready before the change, and is Ready with the same containers"
+MORE = {"main": "containerd://1", "debugger": "containerd://4", "logs": "containerd://5"}
 PAIRS: dict[str, tuple[Pod, Pod | None, str, str]] = {
     # case: the pod before, the pod now, which list it is in, and the reason there
     "the same": (pod(), pod(), *FINE),
@@ -89,22 +78,10 @@ PAIRS: dict[str, tuple[Pod, Pod | None, str, str]] = {
     "in a crash loop": (pod(**UNREADY), pod(**UNREADY, **OTHER, containers={"main": 7}), *FINE),
     "not ready": (pod(), pod(ready=False, reason="CrashLoopBackOff"), "unready", "CrashLoopBackOff"),
     "not ready before": (pod(ready=False), pod(ready=False), *FINE),
-    "Ready by the restart alone": (
-        pod(ready=False),
-        pod(),
-        "reported",
-        "was not Ready before the change, and is Ready with the same containers",
-    ),
+    "Ready by the restart alone": (pod(ready=False), pod(), "reported", READY_AGAIN),
     "Ready after a restart of its container": (pod(ready=False), pod(containers={"main": 1}), *FINE),
     "Ready after its start": (pod(ready=False, ids={}, phase="Pending"), pod(), *FINE),
-    "containers more": (
-        pod(),
-        pod(
-            containers={"main": 0, "debugger": 3, "logs": 0},
-            ids={"main": "containerd://1", "debugger": "containerd://4", "logs": "containerd://5"},
-        ),
-        *FINE,
-    ),
+    "containers more": (pod(), pod(containers={"main": 0, "debugger": 3, "logs": 0}, ids=MORE), *FINE),
     "static, gone": (pod(**STATIC), None, "unready", MISSING),
     "static, mirror deleted": (pod(**STATIC), pod(**STATIC, reason="Terminating"), "unready", MISSING),
 }
@@ -222,5 +199,4 @@ def test_what_never_happens(before: dict[str, Pod], now: dict[str, Pod]) -> None
 @given(pods=PODS)
 def test_nothing_happened(pods: dict[str, Pod]) -> None:
     """What stays as it is was neither lost nor restarted, and is no less Ready than it was."""
-    found = losses(pods, pods)
-    assert found == ([], [], [], [])
+    assert losses(pods, pods) == ([], [], [], [])

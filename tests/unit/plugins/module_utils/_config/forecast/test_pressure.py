@@ -125,7 +125,6 @@ def test_critical_and_static_pods_stay() -> None:
         "evictionHard memory.available 4Gi: evicting every pod that may be evicted frees too little; the node "
         "would keep MemoryPressure and accept no new pods"
     ]
-
     assert _found(_load(_pod("a", 1)), evictionHard={"memory.available": "3Gi"}).unmet == []
 
 
@@ -250,6 +249,10 @@ def test_values_that_no_kubelet_accepts_are_left_to_their_own_rules() -> None:
     assert _room(maxPods="lots", podsPerCore="lots")["pods"] == 0
 
 
+def memory(amount: str) -> dict[str, Any]:
+    return {"kubeReserved": {"memory": amount}}
+
+
 HAS = {"cpu": "4", "memory": "64Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 RULE = "beyond-capacity"
 
@@ -269,7 +272,7 @@ def beyond(layer: dict[str, Any], live: dict[str, Any] = LIVE, flags: Any = None
 @pytest.mark.parametrize(
     ("layer", "path", "words"),
     [
-        ({"kubeReserved": {"memory": "80Gi"}}, "kubeReserved", "keep back 80.1Gi of memory, and the node has 64Gi"),
+        (memory("80Gi"), "kubeReserved", "keep back 80.1Gi of memory, and the node has 64Gi"),
         ({"systemReserved": {"cpu": "4001m"}}, "systemReserved", "keep back 4.001 of cpu, and the node has 4"),
         # Beyond a floating-point number.
         ({"systemReserved": {"cpu": "1e999"}}, "systemReserved", "of cpu, and the node has 4"),
@@ -282,11 +285,7 @@ def beyond(layer: dict[str, Any], live: dict[str, Any] = LIVE, flags: Any = None
         ({"reservedSystemCPUs": "0-7"}, "reservedSystemCPUs", "keep back 8 of cpu, and the node has 4"),
         ({"evictionHard": {"memory.available": "80Gi"}}, "evictionHard", "keep back 80Gi of memory"),
         ({"evictionHard": {"nodefs.available": "1Ti"}}, "evictionHard", "keep back 1Ti of ephemeral-storage"),
-        (
-            {"evictionHard": {"memory.available": "60%"}, "kubeReserved": {"memory": "30Gi"}},
-            "evictionHard",
-            "keep back 68.4Gi of memory",
-        ),
+        ({**memory("30Gi"), "evictionHard": {"memory.available": "60%"}}, "evictionHard", "keep back 68.4Gi of memory"),
     ],
 )
 def test_more_than_the_node_has(layer: dict[str, Any], path: str, words: str) -> None:
@@ -305,15 +304,12 @@ def test_more_than_the_node_has(layer: dict[str, Any], path: str, words: str) ->
         # The percentage is rounded.
         ({"evictionHard": {"memory.available": "50%"}, "kubeReserved": {"memory": "32Gi"}}, {}),
         # Not known.
-        ({"kubeReserved": {"memory": "80Gi"}}, {"capacity": None}),
-        ({"kubeReserved": {"memory": "80Gi"}}, {"capacity": {"memory": 5}}),
-        ({"kubeReserved": {"memory": "80Gi"}}, {"capacity": {"memory": "lots"}}),
+        *((memory("80Gi"), {"capacity": capacity}) for capacity in (None, {"memory": 5}, {"memory": "lots"})),
         # A flag decides.
-        ({"kubeReserved": {"memory": "80Gi"}}, {"flags": ["--kube-reserved=memory=1Gi"]}),
+        (memory("80Gi"), {"flags": ["--kube-reserved=memory=1Gi"]}),
         ({"evictionHard": {"memory.available": "80Gi"}}, {"flags": ["--experimental-allocatable-ignore-eviction"]}),
         # The node runs with it already.
-        ({"kubeReserved": {"memory": "90Gi"}}, {"live": {**LIVE, "kubeReserved": {"memory": "80Gi"}}}),
-        ({"maxPods": 5}, {"live": {**LIVE, "kubeReserved": {"memory": "80Gi"}}}),
+        *((layer, {"live": {**LIVE, **memory("80Gi")}}) for layer in (memory("90Gi"), {"maxPods": 5})),
     ],
 )
 def test_what_the_node_has_or_may_have(layer: dict[str, Any], more: dict[str, Any]) -> None:

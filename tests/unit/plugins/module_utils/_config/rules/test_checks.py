@@ -34,12 +34,9 @@ from .. import kubelet_model as model
 def test_only_refusals_by_the_validation_can_be_softened() -> None:
     gate = {"featureGates": {"NoSuchGate": True}}
     found = checks.problems({"maxPods": "5", "eventBurst": -1, "runOnce": True, **gate}, 20)
-    assert [(one.path, one.severity) for one in map(checks.softened, found)] == [
-        ("eventBurst", "warning"),
-        ("featureGates.NoSuchGate", "warning"),
-        ("maxPods", "refusal"),
-        ("runOnce", "refusal"),
-    ]
+    softened = {one.path: one.severity for one in map(checks.softened, found)}
+    warnings = dict.fromkeys(("eventBurst", "featureGates.NoSuchGate"), WARNING)
+    assert softened == {**warnings, "maxPods": REFUSAL, "runOnce": REFUSAL}
 
 
 def test_a_plain_configuration_has_no_problem() -> None:
@@ -57,10 +54,7 @@ def test_refusals_come_first_then_by_path_and_all_three_kinds_are_asked() -> Non
     ]
     assert set(found[0].row()) == {"severity", "path", "message", "remedy", "rule", "value"}
     found = checks.problems({"eventBurst": -1, "runOnce": True}, 19)
-    assert [(problem.severity, problem.path) for problem in found] == [
-        ("refusal", "runOnce"),
-        ("warning", "eventBurst"),
-    ]
+    assert [f"{one.severity} {one.path}" for one in found] == ["refusal runOnce", "warning eventBurst"]
 
 
 @given(model.configs(most=40))
@@ -93,6 +87,10 @@ def test_any_nonsense_gets_a_verdict_and_no_exception(config: dict[str, object],
     assert compare.changes(config, config, minor) == []
 
 
+MEMORY = "memory.available"
+SOFT = {"evictionSoft": {MEMORY: "1Gi"}}
+
+
 @pytest.mark.parametrize(
     ("config", "remedy"),
     [
@@ -105,10 +103,7 @@ def test_any_nonsense_gets_a_verdict_and_no_exception(config: dict[str, object],
         ({"showHiddenMetricsForVersion": 1.3}, 'Write "1.35" (in quotes), or remove it.'),
         ({"topologyManagerPolicy": False}, "Use one of none, best-effort, restricted, single-numa-node."),
         ({"hairpinMode": False}, "Use one of them."),
-        (
-            {"evictionSoft": {"memory.available": "1Gi"}, "evictionSoftGracePeriod": {"memory.available": 90}},
-            'Write a Go duration with its unit, such as "1m30s".',
-        ),
+        ({**SOFT, "evictionSoftGracePeriod": {MEMORY: 90}}, 'Write a Go duration with its unit, such as "1m30s".'),
         ({"evictionHard": {"memory.available": 0}}, 'To switch a threshold off, write "0%" or leave its key out.'),
     ],
 )
@@ -119,7 +114,7 @@ def test_the_remedy_for_a_value_that_is_no_text_leads_to_a_good_one(config: dict
 
 def test_the_remedy_for_a_soft_threshold_holds_for_every_delivery() -> None:
     """A drop-in merges these maps; elsewhere they are replaced as a whole."""
-    [problem] = [one for one in checks.problems({"evictionSoft": {"memory.available": "1Gi"}}, 36) if one.path]
+    [problem] = [one for one in checks.problems(SOFT, 36) if one.path]
     assert "Unless the node gets a drop-in, repeat the other keys of the map." in problem.remedy
 
 
@@ -156,28 +151,14 @@ def test_values_of_another_type_are_invisible() -> None:
         "clusterDNS": [1, "10.0.0.10"],
         "clusterDomain": "x",
     }
-    config = EffectiveConfig(values, 33)
+    config = EffectiveConfig({**values, "authentication": {"anonymous": {"enabled": True}}, "syncFrequency": "1s"}, 33)
     assert (config.number("maxPods"), config.text("cgroupDriver"), config.truth("runOnce")) == (None, "", None)
-    assert config.texts("clusterDNS") == ["10.0.0.10"]
-    assert (config.pairs("clusterDNS"), config.texts("clusterDomain"), config.nanoseconds("cgroupDriver")) == (
-        {},
-        [],
-        None,
-    )
-
-
-def test_values_of_their_type_are_seen() -> None:
-    config = EffectiveConfig(
-        {
-            "clusterDomain": "x",
-            "authentication": {"anonymous": {"enabled": True}},
-            "kubeReserved": {"cpu": "1", "memory": 5},
-            "syncFrequency": "1s",
-        },
-        33,
-    )
+    assert (config.texts("clusterDNS"), config.texts("clusterDomain")) == (["10.0.0.10"], [])
+    assert (config.pairs("clusterDNS"), config.nanoseconds("cgroupDriver")) == ({}, None)
+    # Values of their own type are seen.
     assert (config.text("clusterDomain"), config.truth("authentication.anonymous.enabled")) == ("x", True)
-    assert (config.pairs("kubeReserved"), config.nanoseconds("syncFrequency")) == ({"cpu": "1"}, 10**9)
+    assert config.nanoseconds("syncFrequency") == 10**9
+    assert EffectiveConfig({"kubeReserved": {"cpu": "1", "memory": 5}}, 33).pairs("kubeReserved") == {"cpu": "1"}
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from tests.support.kubelets.table_minors import BEYOND, NEWEST
 
 UNKNOWN, LOCKED, NEEDS = feature_gates.NAMES
+NO_GATE, LOCK = "unrecognized feature gate: ", "cannot set feature gate {} to {}, feature is locked to {}"
+DYNAMIC, SHUTDOWN = "DynamicKubeletConfig", "GracefulNodeShutdown"
 
 
 def _found(minor: int, **given_gates: Any) -> list[Problem]:
@@ -64,41 +66,24 @@ def test_the_minors_that_refuse_a_gate(name: str, value: bool, rule: str, refuse
 @pytest.mark.parametrize(
     ("minor", "given_gates", "message", "remedy"),
     [
-        (
-            24,
-            {"DynamicKubeletConfig": True},
-            "cannot set feature gate DynamicKubeletConfig to true, feature is locked to false",
-            "Remove it, or set it to false.",
-        ),
+        (24, {DYNAMIC: True}, LOCK.format(DYNAMIC, "true", "false"), "Remove it, or set it to false."),
         (
             26,
-            {"DynamicKubeletConfig": True},
-            "unrecognized feature gate: DynamicKubeletConfig",
+            {DYNAMIC: True},
+            f"{NO_GATE}{DYNAMIC}",
             "Remove it: 1.26 removed the gate, which was off by default before.",
         ),
-        (28, {"NodeSwaps": True}, "unrecognized feature gate: NodeSwaps", "Did you mean NodeSwap?"),
-        (28, {"Zzz": True}, "unrecognized feature gate: Zzz", "Remove it, or correct its name."),
-        (
-            33,
-            {"CPUManager": True},
-            "unrecognized feature gate: CPUManager",
-            "1.33 removed the gate, which was on by default",
-        ),
+        (28, {"NodeSwaps": True}, f"{NO_GATE}NodeSwaps", "Did you mean NodeSwap?"),
+        (28, {"Zzz": True}, f"{NO_GATE}Zzz", "Remove it, or correct its name."),
+        (33, {"CPUManager": True}, f"{NO_GATE}CPUManager", "1.33 removed the gate, which was on by default"),
         # Off as beta, and on at last.
-        (36, {"CSIMigrationPortworx": False}, "unrecognized feature gate: CSIMigrationPortworx", "which was on by"),
-        (21, {"NodeSwap": True}, "unrecognized feature gate: NodeSwap", "the gate exists from 1.22 on"),
+        (36, {"CSIMigrationPortworx": False}, f"{NO_GATE}CSIMigrationPortworx", "which was on by"),
+        (21, {"NodeSwap": True}, f"{NO_GATE}NodeSwap", "the gate exists from 1.22 on"),
+        (34, {"NodeSwap": False}, LOCK.format("NodeSwap", "false", "true"), "set it to true"),
         (
-            34,
-            {"NodeSwap": False},
-            "cannot set feature gate NodeSwap to false, feature is locked to true",
-            "set it to true",
-        ),
-        (
-            35,
-            {"GracefulNodeShutdown": False, "WindowsGracefulNodeShutdown": False},
-            "GracefulNodeShutdownBasedOnPodPriority is enabled, but depends on features that are disabled: "
-            "[GracefulNodeShutdown]",
-            "Set featureGates.GracefulNodeShutdownBasedOnPodPriority: false too, or GracefulNodeShutdown to true.",
+            *(35, {SHUTDOWN: False, f"Windows{SHUTDOWN}": False}),
+            f"{SHUTDOWN}BasedOnPodPriority is enabled, but depends on features that are disabled: [{SHUTDOWN}]",
+            f"Set featureGates.{SHUTDOWN}BasedOnPodPriority: false too, or {SHUTDOWN} to true.",
         ),
     ],
 )
@@ -116,9 +101,7 @@ def test_the_gate_that_needs_another_is_named_where_that_one_is_off_by_default()
 
 
 def test_gates_that_go_together_are_accepted() -> None:
-    off = dict.fromkeys(
-        ("GracefulNodeShutdown", "GracefulNodeShutdownBasedOnPodPriority", "WindowsGracefulNodeShutdown"), False
-    )
+    off = dict.fromkeys((SHUTDOWN, f"{SHUTDOWN}BasedOnPodPriority", f"Windows{SHUTDOWN}"), False)
     assert _found(36, **off) == []
     assert _found(36, AllBeta=True, AllAlpha=False) == []
 
@@ -128,10 +111,9 @@ def test_a_kubelet_newer_than_the_table_decides_by_itself() -> None:
     needed = {name for names in (gates.needs(NEWEST) or {}).values() for name in names}
     free = [name for name in needed if not gates.lookup(name).at(NEWEST).locked]
     assert free and _found(BEYOND, BrandNew=True, **dict.fromkeys(free, False)) == []
-    assert {(one.severity, one.path) for one in _found(BEYOND, CPUManager=True, NodeSwap=False)} == {
-        (WARNING, "featureGates.CPUManager"),
-        (WARNING, "featureGates.NodeSwap"),
-    }
+    gone_and_locked = _found(BEYOND, CPUManager=True, NodeSwap=False)
+    assert sorted(one.path for one in gone_and_locked) == ["featureGates.CPUManager", "featureGates.NodeSwap"]
+    assert {one.severity for one in gone_and_locked} == {WARNING}
 
 
 @pytest.mark.parametrize("value", [None, 5, {"NodeSwap": "true"}, {"NodeSwap": None}])
@@ -176,23 +158,15 @@ def test_values_a_kubelet_dies_of(field: str, value: str, message: str) -> None:
     assert _one(field, MEMORY, value)[0] == message
 
 
-def test_a_minimum_reclaim_has_no_upper_limit() -> None:
-    assert list(eviction.check(EffectiveConfig({RECLAIM: {MEMORY: "101%"}}, 20))) == []
-
-
 def test_signals() -> None:
-    assert _one("evictionHard", "memory.free", "1Gi") == (
-        "unsupported eviction signal memory.free",
-        f"Use one of {', '.join(eviction.signals(20))}.",
-    )
-    assert (
-        _one("evictionHard", "memory.available<", "1Gi")[1]
-        == "Write memory.available without an operator; it is always `<`."
-    )
-    assert _one("evictionHard", "memory.free<", "1Gi")[1].startswith("Use one of memory.available, ")
-    assert _one("evictionHard", "nodefs.inodesfree", "5%")[1] == "Write nodefs.inodesFree."
-    assert "containerfs.available" in _one("evictionHard", "containerfs.available", "5%")[0]
-    assert list(eviction.check(EffectiveConfig({"evictionHard": {"containerfs.available": "5%"}}, 29))) == []
+    message, remedy = _one(HARD, "memory.free", "1Gi")
+    assert message == "unsupported eviction signal memory.free"
+    assert remedy == f"Use one of {', '.join(eviction.signals(20))}."
+    assert _one(HARD, f"{MEMORY}<", "1Gi")[1] == f"Write {MEMORY} without an operator; it is always `<`."
+    assert _one(HARD, "memory.free<", "1Gi")[1].startswith("Use one of memory.available, ")
+    assert _one(HARD, "nodefs.inodesfree", "5%")[1] == "Write nodefs.inodesFree."
+    assert "containerfs.available" in _one(HARD, "containerfs.available", "5%")[0]
+    assert list(eviction.check(EffectiveConfig({HARD: {"containerfs.available": "5%"}}, 29))) == []
 
 
 @pytest.mark.parametrize("operator", ["<", "> ", "=", "<= "])
@@ -201,19 +175,12 @@ def test_an_operator_in_the_value_is_taken_off_in_the_remedy(operator: str) -> N
 
 
 def test_soft_thresholds_need_a_grace_period() -> None:
-    assert (
-        _one("evictionSoft", "memory.available", "1Gi")[0]
-        == "grace period must be specified for the soft eviction threshold memory.available"
-    )
+    message = f"grace period must be specified for the soft eviction threshold {MEMORY}"
+    assert _one(SOFT, MEMORY, "1Gi")[0] == message
     wrong = {SOFT: {MEMORY: "x%", "nodefs.available": "5%"}, PERIOD: {MEMORY: "1m"}}
-    assert [problem.path for problem in eviction.check(EffectiveConfig(wrong, 20))] == [
-        'evictionSoft["memory.available"]',
-        'evictionSoft["nodefs.available"]',
-    ]
-    good = {
-        "evictionSoft": {"memory.available": "1Gi"},
-        "evictionSoftGracePeriod": {"memory.available": "1m30s", "nodefs.available": "1m"},
-    }
+    paths = [problem.path for problem in eviction.check(EffectiveConfig(wrong, 20))]
+    assert paths == [f'{SOFT}["{MEMORY}"]', f'{SOFT}["nodefs.available"]']
+    good = {SOFT: {MEMORY: "1Gi"}, PERIOD: {MEMORY: "1m30s", "nodefs.available": "1m"}}
     assert list(eviction.check(EffectiveConfig(good, 20))) == []
     off = {SOFT: {MEMORY: "0%", "nodefs.available": "100%"}}
     assert list(eviction.check(EffectiveConfig(off, 20))) == []
@@ -223,7 +190,8 @@ def test_soft_thresholds_need_a_grace_period() -> None:
     ("field", "values"),
     [
         (HARD, ("0%", "100%", "5%", "0.5%", "1e1%", "100Mi", "1.5Gi", "12345", "1")),
-        (RECLAIM, ("0", "100%", "1Gi")),
+        # It has no upper limit.
+        (RECLAIM, ("0", "100%", "101%", "1Gi")),
         (PERIOD, ("0s", "1m30s")),
     ],
 )

@@ -27,23 +27,18 @@ def static(memory_of: dict[str, str], *limits: dict[str, str], **more: Any) -> d
 
 
 def cpu(option: str, value: str = "true", *gates: str, policy: str = "static", **more: str) -> dict[str, Any]:
-    return {
-        "cpuManagerPolicy": policy,
-        "cpuManagerPolicyOptions": {option: value, **more},
-        "systemReserved": {"cpu": "1"},
-        **(on(*gates) if gates else {}),
-    }
+    given = {"cpuManagerPolicy": policy, "cpuManagerPolicyOptions": {option: value, **more}}
+    return {**given, "systemReserved": {"cpu": "1"}, **(on(*gates) if gates else {})}
 
 
-def topology(option: str, value: str, *gates: str, policy: str = "restricted") -> dict[str, Any]:
-    return {
-        "topologyManagerPolicy": policy,
-        "topologyManagerPolicyOptions": {option: value},
-        **(on(*gates) if gates else {}),
-    }
+def topology(option: str, value: str = "true", *gates: str, policy: str = "restricted") -> dict[str, Any]:
+    given = {"topologyManagerPolicy": policy, "topologyManagerPolicyOptions": {option: value}}
+    return {**given, **(on(*gates) if gates else {})}
 
 
-HARD = {"memory.available": "100Mi"}
+HARD, GIB = {"memory.available": "100Mi"}, {"memory": "1Gi"}
+SINGLE = {"topologyManagerPolicy": "single-numa-node"}
+CLOSEST = "prefer-closest-numa-nodes"
 ACROSS = {"distribute-cpus-across-cores": "true"}
 ACROSS_NUMA = {"distribute-cpus-across-numa": "true"}
 
@@ -54,11 +49,7 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     (memory({"cpu": "1"}), "reserved-memory", since(21)),
     (memory({"memory": "1Gi"}, {"memory": "2Gi"}), "reserved-memory", since(21)),
     # Without a number it is node 0.
-    (
-        {"reservedMemory": [{"limits": {"memory": "1Gi"}}, {"numaNode": 0, "limits": {"memory": "1Gi"}}]},
-        "reserved-memory",
-        since(21),
-    ),
+    ({"reservedMemory": [{"limits": GIB}, {"numaNode": 0, "limits": GIB}]}, "reserved-memory", since(21)),
     ({"memoryManagerPolicy": "static"}, "memory-policy", since(22)),
     ({"memoryManagerPolicy": "static", **on("MemoryManager")}, "memory-policy", since(21)),
     (static(HARD, {"memory": "1Gi"}), "static-memory", since(22)),
@@ -81,21 +72,17 @@ REFUSED: tuple[tuple[dict[str, Any], str, Iterable[int]], ...] = (
     (cpu("full-pcpus-only", "true", CPU, ALPHA_CPU, **ACROSS_NUMA), "cpu-policy-options", {22}),
     ({**cpu("full-pcpus-only"), **off(CPU)}, "cpu-policy-options", range(22, 33)),
     ({**cpu("full-pcpus-only"), "featureGates": {CPU: True, BETA_CPU: False}}, "cpu-policy-options", range(23, 33)),
-    (
-        {**cpu("align-by-socket", "true", CPU, ALPHA_CPU), "topologyManagerPolicy": "single-numa-node"},
-        "cpu-policy-options",
-        since(22),
-    ),
+    ({**cpu("align-by-socket", "true", CPU, ALPHA_CPU), **SINGLE}, "cpu-policy-options", since(22)),
     # An empty map is a map as well.
     ({"cpuManagerPolicyOptions": {}}, "cpu-policy-options", {22}),
-    (topology("prefer-closest-numa-nodes", "true"), "topology-policy-options", {26, 27}),
-    (topology("prefer-closest-numa-nodes", "true", TOPOLOGY), "topology-policy-options", {26, 27}),
-    (topology("prefer-closest-numa-nodes", "1.5", TOPOLOGY, ALPHA_TOPOLOGY), "topology-policy-options", since(26)),
+    (topology(CLOSEST), "topology-policy-options", {26, 27}),
+    (topology(CLOSEST, "true", TOPOLOGY), "topology-policy-options", {26, 27}),
+    (topology(CLOSEST, "1.5", TOPOLOGY, ALPHA_TOPOLOGY), "topology-policy-options", since(26)),
     (topology("max-allowable-numa-nodes", "7", TOPOLOGY), "topology-policy-options", since(26)),
     (topology("max-allowable-numa-nodes", "8", TOPOLOGY), "topology-policy-options", range(26, 31)),
     (topology("max-allowable-numa-nodes", "x", TOPOLOGY), "topology-policy-options", since(26)),
     (topology("no-such", "true", TOPOLOGY, policy="none"), "topology-policy-options", {26, 27}),
-    ({**topology("prefer-closest-numa-nodes", "true"), **off(TOPOLOGY)}, "topology-policy-options", range(26, 32)),
+    ({**topology(CLOSEST), **off(TOPOLOGY)}, "topology-policy-options", range(26, 32)),
     (topology("max-allowable-numa-nodes", "9"), "topology-policy-options", range(26, 31)),
     ({"topologyManagerPolicyOptions": {}}, "topology-policy-options", {26, 27}),
     ({"topologyManagerPolicyOptions": {}, **off(TOPOLOGY)}, "topology-policy-options", range(26, 32)),
@@ -118,7 +105,7 @@ ACCEPTED: tuple[dict[str, Any], ...] = (
     static({}, {"memory": "1536Mi"}, systemReserved={"memory": "1Gi"}, kubeReserved={"memory": "512Mi"}),
     {"memoryManagerPolicy": "Static", **off("MemoryManager")},
     cpu("full-pcpus-only", "true", CPU, BETA_CPU),
-    {**cpu("full-pcpus-only", "true", CPU, BETA_CPU), "topologyManagerPolicy": "single-numa-node"},
+    {**cpu("full-pcpus-only", "true", CPU, BETA_CPU), **SINGLE},
     {"cpuManagerPolicyOptions": {}, **on(CPU)},
 )
 
@@ -150,54 +137,40 @@ def test_values_of_another_type_are_left_to_the_check_of_types() -> None:
 
 UNEQUAL = 'the total amount "{}" of type "memory" is not equal to the value "{}" determined by Node Allocatable feature'
 DISABLED = 'not enabled, but option "{}" provided'
+BETA_OPTIONS = f"Manager Policy Beta-level Options {DISABLED}"
+OTHER_LIMIT = (
+    'the limit type "cpu" for NUMA node 1 is not supported, only [memory hugepages-<HugePageSize>] is accepted'
+)
+NO_CPU_GATES = (
+    'CPU Manager policy options map[full-pcpus-only:true] require feature gates "CPUManager", '
+    '"CPUManagerPolicyOptions" enabled'
+)
+NO_TOPOLOGY_GATE = (
+    "topology manager policy options map[prefer-closest-numa-nodes:true] require feature gates "
+    '"TopologyManagerPolicyOptions" enabled'
+)
+NOT_TOGETHER = "static policy options distribute-cpus-across-cores and full-pcpus-only can not be used at the same time"
 
 
 @pytest.mark.parametrize(
     ("config", "minor", "message"),
     [
-        (
-            memory({"cpu": "1"}, node=1),
-            22,
-            'the limit type "cpu" for NUMA node 1 is not supported, only [memory hugepages-<HugePageSize>] is accepted',
-        ),
+        (memory({"cpu": "1"}, node=1), 22, OTHER_LIMIT),
         (static(HARD), 36, UNEQUAL.format("0", "100Mi")),
         (static({}, {"memory": "2049Ki"}, kubeReserved={"memory": "2Gi"}), 36, UNEQUAL.format("2049Ki", "2Gi")),
         (static({}, {"memory": "1500"}), 36, UNEQUAL.format("1500", "0")),
-        (
-            cpu("full-pcpus-only"),
-            22,
-            "CPU Manager policy options map[full-pcpus-only:true] require feature gates "
-            '"CPUManager", "CPUManagerPolicyOptions" enabled',
-        ),
+        (cpu("full-pcpus-only"), 22, NO_CPU_GATES),
         (cpu("b", "1", CPU, policy="none", a="2"), 28, "None policy: received unsupported options=map[a:2 b:1]"),
         (cpu("no-such"), 28, 'unknown CPU Manager Policy option: "no-such"'),
         (cpu("align-by-socket"), 28, f"CPU Manager Policy Alpha-level Options {DISABLED.format('align-by-socket')}"),
+        ({**cpu("full-pcpus-only"), **off(BETA_CPU)}, 28, f"CPU {BETA_OPTIONS.format('full-pcpus-only')}"),
+        (cpu("full-pcpus-only", "true", ALPHA_CPU, **ACROSS), 33, NOT_TOGETHER),
+        (topology(CLOSEST), 27, NO_TOPOLOGY_GATE),
+        (topology("no-such"), 36, 'unknown Topology Manager Policy option: "no-such"'),
+        ({**topology(CLOSEST), **off(BETA_TOPOLOGY)}, 30, f"Topology {BETA_OPTIONS.format(CLOSEST)}"),
         (
-            {**cpu("full-pcpus-only"), **off(BETA_CPU)},
-            28,
-            f"CPU Manager Policy Beta-level Options {DISABLED.format('full-pcpus-only')}",
-        ),
-        (
-            cpu("full-pcpus-only", "true", ALPHA_CPU, **ACROSS),
-            33,
-            "static policy options distribute-cpus-across-cores and full-pcpus-only can not be used at the same time",
-        ),
-        (
-            topology("prefer-closest-numa-nodes", "true"),
-            27,
-            "topology manager policy options map[prefer-closest-numa-nodes:true] require feature gates "
-            '"TopologyManagerPolicyOptions" enabled',
-        ),
-        (topology("no-such", "true"), 36, 'unknown Topology Manager Policy option: "no-such"'),
-        (
-            {**topology("prefer-closest-numa-nodes", "true"), **off(BETA_TOPOLOGY)},
-            30,
-            f"Topology Manager Policy Beta-level Options {DISABLED.format('prefer-closest-numa-nodes')}",
-        ),
-        (
-            {**topology("prefer-closest-numa-nodes", "true"), **off(BETA_TOPOLOGY)},
-            31,
-            f"topology manager policy beta-level options {DISABLED.format('prefer-closest-numa-nodes')}",
+            *({**topology(CLOSEST), **off(BETA_TOPOLOGY)}, 31),
+            f"topology manager policy beta-level options {DISABLED.format(CLOSEST)}",
         ),
     ],
 )

@@ -21,6 +21,12 @@ from tests.support.kubelets.kubelet_starts import RSA_ONLY, enforced
 from tests.support.kubelets.rule_minors import MINORS, NEWEST, off, severities, since
 
 SECCOMP = {"seccompDefault": True}
+NO_PROOF = "false: the kubelet serves nothing then, so that a rollout has no proof"
+NO_CERTIFICATE = "empty: the kubelet knows no certificate of the API server"
+ONE_CPU, STATIC = {"kubeReserved": {"cpu": "1"}}, {"cpuManagerPolicy": "static"}
+STRATEGY, MEMORY = "configMapAndSecretChangeDetectionStrategy", "memory.available"
+NO_GATE = "the DynamicKubeletConfig feature gate must be enabled"
+LATE = "TLS_AES_128_GCM_SHA256"
 
 
 def gates(**given: bool) -> dict[str, Any]:
@@ -34,12 +40,7 @@ def curves(*numbers: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("config", "rule", "path", "message"),
     [
-        (
-            {"featureGates": {"DynamicKubeletConfig": False}},
-            "dynamic-gate-off",
-            "featureGates.DynamicKubeletConfig",
-            "the DynamicKubeletConfig feature gate must be enabled",
-        ),
+        (gates(DynamicKubeletConfig=False), "dynamic-gate-off", "featureGates.DynamicKubeletConfig", NO_GATE),
         ({"runOnce": True}, "run-once", "runOnce", "and repeat this"),
         ({"kubeReserved": {"gpu": "1"}}, "reserved-resource", "kubeReserved.gpu", 'cannot reserve "gpu" resource'),
         ({"systemReserved": {"memory": "1GB"}}, "reserved-resource", "systemReserved.memory", "quantities must match"),
@@ -48,30 +49,15 @@ def curves(*numbers: Any) -> dict[str, Any]:
         ({"qosReserved": {"memory": "50"}}, "qos-reserved", "qosReserved.memory", "percentage expected, got '50'"),
         ({"qosReserved": {"memory": f"{'9' * 5000}%"}}, "qos-reserved", "qosReserved.memory", "percentage expected"),
         ({"qosReserved": {"memory": "101%"}}, "qos-reserved", "qosReserved.memory", "percentage expected, got '101%'"),
-        (
-            {"cpuManagerPolicy": "Static", "kubeReserved": {"cpu": "1"}},
-            "choice",
-            "cpuManagerPolicy",
-            'unknown policy: "Static"',
-        ),
-        ({"cpuManagerPolicy": "static"}, "static-cpu-policy", "cpuManagerPolicy", "to be greater than zero"),
-        (
-            {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "0"}},
-            "static-cpu-policy",
-            "cpuManagerPolicy",
-            "to be greater than zero",
-        ),
+        ({**ONE_CPU, "cpuManagerPolicy": "Static"}, "choice", "cpuManagerPolicy", 'unknown policy: "Static"'),
+        (STATIC, "static-cpu-policy", "cpuManagerPolicy", "to be greater than zero"),
+        ({**STATIC, "kubeReserved": {"cpu": "0"}}, "static-cpu-policy", "cpuManagerPolicy", "to be greater than zero"),
         ({"authorization": {"mode": "RBAC"}}, "choice", "authorization.mode", "unknown authorization mode RBAC"),
-        (
-            {"configMapAndSecretChangeDetectionStrategy": "watch"},
-            "choice",
-            "configMapAndSecretChangeDetectionStrategy",
-            "unknown configmap and secret manager mode: watch",
-        ),
+        ({STRATEGY: "watch"}, "choice", STRATEGY, "unknown configmap and secret manager mode: watch"),
         ({"cgroupDriver": "Systemd"}, "choice", "cgroupDriver", "invalid cgroup manager"),
         ({"tlsMinVersion": "1.2"}, "tls-version", "tlsMinVersion", 'unknown tls version "1.2"'),
         (
-            {"tlsCipherSuites": ["TLS_AES_128_GCM_SHA256", "ECDHE-RSA-AES128-GCM-SHA256"]},
+            {"tlsCipherSuites": [LATE, "ECDHE-RSA-AES128-GCM-SHA256"]},
             "tls-cipher",
             "tlsCipherSuites[1]",
             "not supported or doesn't exist",
@@ -86,12 +72,7 @@ def curves(*numbers: Any) -> dict[str, Any]:
         ({"allowedUnsafeSysctls": ["net*"]}, "sysctl", "allowedUnsafeSysctls[0]", "not known to be namespaced"),
         ({"address": "localhost"}, "address", "address", "is not an IP address"),
         ({"address": "fe80::1%eth0"}, "address", "address", "it cannot listen there"),
-        (
-            {"evictionHard": {"memory.available": "<5%"}},
-            "eviction",
-            'evictionHard["memory.available"]',
-            "is not a percentage",
-        ),
+        ({"evictionHard": {MEMORY: "<5%"}}, "eviction", f'evictionHard["{MEMORY}"]', "is not a percentage"),
     ],
 )
 def test_fatal_values_are_refused(config: dict[str, Any], rule: str, path: str, message: str) -> None:
@@ -101,6 +82,8 @@ def test_fatal_values_are_refused(config: dict[str, Any], rule: str, path: str, 
     assert problem.remedy
 
 
+NO_SECCOMP, NO_SECCOMP_BUT_ALL = gates(SeccompDefault=False), gates(SeccompDefault=False, AllAlpha=True)
+SYSCTLS = "allowedUnsafeSysctls"
 SPLIT = {"logging": {"options": {"text": {"splitStream": True}}}}
 
 
@@ -126,32 +109,14 @@ def test_values_that_a_kubelet_does_not_use_are_refused(
     ("config", "minors", "rule", "path", "message"),
     [
         (SECCOMP, (22, 23, 24), "seccomp-gate", "seccompDefault", "the SeccompDefault feature gate must be enabled"),
-        (
-            {**SECCOMP, **gates(SeccompDefault=False)},
-            range(22, 27),
-            "seccomp-gate",
-            "seccompDefault",
-            "must be enabled",
-        ),
+        ({**SECCOMP, **NO_SECCOMP}, range(22, 27), "seccomp-gate", "seccompDefault", "must be enabled"),
         # AllAlpha may switch on a gate that is not named.
         ({**SECCOMP, **gates(AllAlpha=True)}, (), "seccomp-gate", "", ""),
-        (
-            {**SECCOMP, **gates(AllAlpha=True, SeccompDefault=False)},
-            range(22, 27),
-            "seccomp-gate",
-            "seccompDefault",
-            "must be enabled",
-        ),
+        ({**SECCOMP, **NO_SECCOMP_BUT_ALL}, range(22, 27), "seccomp-gate", "seccompDefault", "must be enabled"),
         (gates(DynamicKubeletConfig=False), range(20, 24), "dynamic-gate-off", "featureGates.DynamicKubeletConfig", ""),
         ({"containerLogMaxSize": "0.5Gi"}, range(20, 37), "log-size", "containerLogMaxSize", "invalid max log size"),
         ({"containerLogMaxSize": "-1"}, {20}, "log-size", "containerLogMaxSize", "invalid max log size"),
-        (
-            {"allowedUnsafeSysctls": ["kernel.msgmn*"]},
-            range(29, 37),
-            "sysctl",
-            "allowedUnsafeSysctls[0]",
-            "not known to be namespaced",
-        ),
+        ({SYSCTLS: ["kernel.msgmn*"]}, range(29, 37), "sysctl", f"{SYSCTLS}[0]", "not known to be namespaced"),
         (curves(29, 23, 29), {36}, "tls-curve", "tlsCurvePreferences[2]", "duplicate curve preference 29"),
         (curves(0), {36}, "tls-curve", "tlsCurvePreferences[0]", "curve preference 0 is out of range"),
         (curves(99), {36}, "tls-curve", "tlsCurvePreferences[0]", "curve preference 99 is not supported"),
@@ -178,10 +143,10 @@ def test_fatal_values_of_some_versions(
         ({"kubeReserved": {"cpu": "100m", "memory": "1Gi", "ephemeral-storage": "1Gi", "pid": "100"}}, 20),
         ({"qosReserved": {"memory": "100%"}}, 20),
         ({"qosReserved": {"memory": "+5%"}}, 20),
-        ({"cpuManagerPolicy": "static", "systemReserved": {"cpu": "500m"}}, 20),
-        ({"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "500m"}}, 20),
-        ({"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"}, 20),
-        ({"tlsMinVersion": "VersionTLS13", "tlsCipherSuites": ["TLS_AES_128_GCM_SHA256"]}, 20),
+        ({**STATIC, "systemReserved": {"cpu": "500m"}}, 20),
+        ({**STATIC, "kubeReserved": {"cpu": "500m"}}, 20),
+        ({**STATIC, "reservedSystemCPUs": "0"}, 20),
+        ({"tlsMinVersion": "VersionTLS13", "tlsCipherSuites": [LATE]}, 20),
         ({"containerLogMaxSize": "1.5k", "containerLogMaxFiles": 2}, 20),
         ({"allowedUnsafeSysctls": ["kernel.msg*", "kernel.shm_rmid_forced", "kernel.sem*", "fs/mqueue/*"]}, 29),
         ({"allowedUnsafeSysctls": ["kernel.msg*", "kernel.sem", "net.core.somaxconn", "fs.mqueue.*"]}, 20),
@@ -210,12 +175,9 @@ def test_the_remedy_of_a_choice_is_the_nearest_word_or_all(config: dict[str, Any
 
 
 def test_every_reservation_is_checked() -> None:
-    config = {"kubeReserved": {"gpu": "1", "memory": "1GB", "cpu": "-1"}}
-    assert [problem.path for problem in fatal.check(EffectiveConfig(config, 20))] == [
-        "kubeReserved.gpu",
-        "kubeReserved.memory",
-        "kubeReserved.cpu",
-    ]
+    wrong = {"gpu": "1", "memory": "1GB", "cpu": "-1"}
+    found = fatal.check(EffectiveConfig({"kubeReserved": wrong}, 20))
+    assert [problem.path for problem in found] == [f"kubeReserved.{name}" for name in wrong]
 
 
 HALF = {"tlsCertFile": "/a.crt"}
@@ -254,9 +216,6 @@ def test_the_minors_that_refuse(config: dict[str, Any], rule: str, minors: Any) 
     assert bool(found[WARNING]) == (NEWEST in minors)
 
 
-LATE = "TLS_AES_128_GCM_SHA256"
-
-
 @pytest.mark.parametrize(
     ("config", "rule", "minors"),
     [
@@ -277,18 +236,10 @@ def test_the_minors_that_warn(config: dict[str, Any], rule: str, minors: Any) ->
 @pytest.mark.parametrize(
     ("config", "path", "words"),
     [
-        (
-            {"enableServer": False},
-            "enableServer",
-            "false: the kubelet serves nothing then, so that a rollout has no proof",
-        ),
+        ({"enableServer": False}, "enableServer", NO_PROOF),
         ({"enableDebuggingHandlers": False}, "enableDebuggingHandlers", "serves no /configz"),
         ({"address": "127.0.0.1"}, "address", "127.0.0.1: the API server does not reach the kubelet"),
-        (
-            {"authentication": {"x509": {}}},
-            "authentication.x509.clientCAFile",
-            "empty: the kubelet knows no certificate of the API server",
-        ),
+        ({"authentication": {"x509": {}}}, "authentication.x509.clientCAFile", NO_CERTIFICATE),
         ({"address": "::1"}, "address", "::1: the API server does not reach the kubelet"),
         (HALF, "tlsCertFile", "/a.crt without tlsPrivateKeyFile"),
         ({"tlsPrivateKeyFile": "/a.key"}, "tlsPrivateKeyFile", "/a.key without tlsCertFile"),

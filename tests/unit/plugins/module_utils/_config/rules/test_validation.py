@@ -29,10 +29,39 @@ CFS = on("CustomCPUCFSQuotaPeriod")
 SHUTDOWN_GATE = (
     f"{IC}Specifying ShutdownGracePeriod or ShutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown"
 )
+PERIOD = {"cpuCFSQuotaPeriod": "50ms"}
+MAX_IMAGES = "nodeStatusMaxImages (--node-status-max-images)"
+CFS_FIELD = "cpuCFSQuotaPeriod (--cpu-cfs-quota-period)"
+CERTIFICATE = {"serverTLSBootstrap": True, **off("RotateKubeletServerCertificate")}
+NO_TOPOLOGY, NEEDS_TOPOLOGY = off("TopologyManager"), "requires feature gate TopologyManager"
+TOPOLOGY = {"topologyManagerPolicy": "restricted", **NO_TOPOLOGY}
+SHUTS_DOWN, A_SECOND = on("GracefulNodeShutdown"), "must be either zero or otherwise >= 1 sec"
+KUBE_CGROUP = "kubeReservedCgroup (--kube-reserved-cgroup) must be specified"
+ADDITIONAL = "may not contain additional enforcements when"
+NO_OPTION = f'option "pod" specified for {ENFORCE}. Valid options are'
+NO_HAIRPIN_MODE = (
+    f'{IC}option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or '
+    '"promiscuous-bridge"'
+)
+NOT_PREVIOUS = (
+    "--show-hidden-metrics-for-version must be omitted or have the value '1.19'. Only the previous minor version is "
+    "allowed"
+)
+CPUS = "reservedSystemCPUs (--reserved-cpus)"
+SCOPE, POLICY = "topologyManagerScope (--topology-manager-scope)", "topologyManagerPolicy (--topology-manager-policy)"
+TO_PODS = "shutdownGracePeriodCriticalPods"
+COMPRESSIBLE_TOO = (
+    'Valid options are "pods", "system-reserved", "system-reserved-compressible", "kube-reserved", '
+    '"kube-reserved-compressible" or "none"'
+)
 LISTED_CPUS = (
     "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or "
     "kubeReservedCgroup (--kube-reserved-cgroup)"
 )
+
+
+def enforce(*names: str) -> dict[str, Any]:
+    return {"enforceNodeAllocatable": list(names)}
 
 
 @pytest.mark.parametrize("minor", [12, 17, 20, 21, 25, 27, 36])
@@ -61,76 +90,34 @@ def test_defaults_and_nothing_at_all_break_no_rule(minor: int) -> None:
             f"{IC}imageGCLowThresholdPercent (--image-gc-low-threshold) 85 must be less than "
             "imageGCHighThresholdPercent (--image-gc-high-threshold) 85",
         ),
-        ({"nodeStatusMaxImages": -2}, f"{IC}nodeStatusMaxImages (--node-status-max-images) must be -1 or greater"),
-        (
-            {"cpuCFSQuotaPeriod": "50ms"},
-            f"{IC}cpuCFSQuotaPeriod {{50ms}} requires feature gate CustomCPUCFSQuotaPeriod",
-        ),
-        (
-            {"cpuCFSQuotaPeriod": "2s", **on("CustomCPUCFSQuotaPeriod")},
-            f"{IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{2s}} must be between 1usec and 1sec, inclusive",
-        ),
-        (
-            {"serverTLSBootstrap": True, **off("RotateKubeletServerCertificate")},
-            f"{IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate",
-        ),
-        (
-            {"topologyManagerPolicy": "restricted", **off("TopologyManager")},
-            f"{IC}topologyManagerPolicy restricted requires feature gate TopologyManager",
-        ),
-        (
-            {"topologyManagerScope": "pod", **off("TopologyManager")},
-            f"{IC}topologyManagerScope pod requires feature gate TopologyManager",
-        ),
+        ({"nodeStatusMaxImages": -2}, f"{IC}{MAX_IMAGES} must be -1 or greater"),
+        (PERIOD, f"{IC}cpuCFSQuotaPeriod {{50ms}} requires feature gate CustomCPUCFSQuotaPeriod"),
+        ({"cpuCFSQuotaPeriod": "2s", **CFS}, f"{IC}{CFS_FIELD} {{2s}} must be between 1usec and 1sec, inclusive"),
+        (CERTIFICATE, f"{IC}serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate"),
+        (TOPOLOGY, f"{IC}topologyManagerPolicy restricted requires feature gate TopologyManager"),
+        ({"topologyManagerScope": "pod", **NO_TOPOLOGY}, f"{IC}topologyManagerScope pod {NEEDS_TOPOLOGY}"),
         ({"topologyManagerPolicy": "best"}, f"{IC}topologyManagerPolicy non-allowable value: best"),
         ({"topologyManagerScope": "node"}, f"{IC}topologyManagerScope non-allowable value: node"),
         ({"shutdownGracePeriod": "1ns"}, SHUTDOWN_GATE),
         ({"shutdownGracePeriodCriticalPods": "1ns"}, SHUTDOWN_GATE),
+        ({**SHUTS_DOWN, "shutdownGracePeriod": "1ns"}, f"{IC}ShutdownGracePeriod {{1ns}} {A_SECOND}"),
+        ({**SHUTS_DOWN, "shutdownGracePeriod": "999.999999ms"}, f"{IC}ShutdownGracePeriod {{999.999999ms}} {A_SECOND}"),
         *(
             (
-                {"shutdownGracePeriod": period, **on("GracefulNodeShutdown")},
-                f"{IC}ShutdownGracePeriod {{{period}}} must be either zero or otherwise >= 1 sec",
-            )
-            for period in ("1ns", "999.999999ms")
-        ),
-        *(
-            (
-                {"shutdownGracePeriod": all_, "shutdownGracePeriodCriticalPods": last, **on("GracefulNodeShutdown")},
+                {**SHUTS_DOWN, "shutdownGracePeriod": all_, "shutdownGracePeriodCriticalPods": last},
                 f"{IC}ShutdownGracePeriod {{{all_}}} must be >= 0, ShutdownGracePeriodCriticalPods {{{last}}} must be "
                 f">= 0, and ShutdownGracePeriodCriticalPods {{{last}}} must be <= ShutdownGracePeriod {{{all_}}}",
             )
             for all_, last in (("1s", "-1s"), ("10s", "20s"))
         ),
-        (
-            {"enforceNodeAllocatable": ["kube-reserved"]},
-            f"{IC}kubeReservedCgroup (--kube-reserved-cgroup) must be specified when 'kube-reserved' contained in "
-            f"{ENFORCE}",
-        ),
-        (
-            {"enforceNodeAllocatable": ["none", "pods"]},
-            f"{IC}{ENFORCE} may not contain additional enforcements when 'none' is specified",
-        ),
-        (
-            {"enforceNodeAllocatable": ["pod"]},
-            f'{IC}option "pod" specified for {ENFORCE}. Valid options are "pods", "system-reserved", "kube-reserved", '
-            'or "none"',
-        ),
-        (
-            {"hairpinMode": "x"},
-            f'{IC}option "x" specified for hairpinMode (--hairpin-mode). Valid options are "none", '
-            f'"hairpin-veth" or "promiscuous-bridge"',
-        ),
+        (enforce("kube-reserved"), f"{IC}{KUBE_CGROUP} when 'kube-reserved' contained in {ENFORCE}"),
+        (enforce("none", "pods"), f"{IC}{ENFORCE} {ADDITIONAL} 'none' is specified"),
+        (enforce("pod"), f'{IC}{NO_OPTION} "pods", "system-reserved", "kube-reserved", or "none"'),
+        ({"hairpinMode": "x"}, NO_HAIRPIN_MODE),
         ({"reservedSystemCPUs": "0", "kubeReservedCgroup": "/k"}, LISTED_CPUS),
         ({"reservedSystemCPUs": "0", "systemReservedCgroup": "/s"}, LISTED_CPUS),
-        (
-            {"reservedSystemCPUs": "0-"},
-            'unable to parse reservedSystemCPUs (--reserved-cpus), error: "0-" is not a CPU list',
-        ),
-        (
-            {"showHiddenMetricsForVersion": "1.18"},
-            "--show-hidden-metrics-for-version must be omitted or have the value '1.19'. Only the previous "
-            "minor version is allowed",
-        ),
+        ({"reservedSystemCPUs": "0-"}, f'unable to parse {CPUS}, error: "0-" is not a CPU list'),
+        ({"showHiddenMetricsForVersion": "1.18"}, NOT_PREVIOUS),
         ({"logging": {"format": "xml"}}, "unsupported log format: xml"),
     ],
 )
@@ -141,18 +128,10 @@ def test_a_broken_rule_has_the_message_of_the_kubelet(config: dict[str, Any], me
     assert problem.remedy and problem.value not in ("", "null")
 
 
-NEGATIVE = {"kubeAPIQPS": -1}
-PERIOD = {"cpuCFSQuotaPeriod": "50ms"}
-MICROSECONDS = {"cpuCFSQuotaPeriod": "500us", **on("CustomCPUCFSQuotaPeriod")}
+MICROSECONDS = {"cpuCFSQuotaPeriod": "500us", **CFS}
 SHUTDOWN = {"shutdownGracePeriod": "30s"}
-TOPOLOGY = {"topologyManagerPolicy": "restricted", **off("TopologyManager")}
-NONE = {"cgroupsPerQOS": False, "enforceNodeAllocatable": ["none"]}
-COMPRESSIBLE = {
-    "enforceNodeAllocatable": ["kube-reserved-compressible"],
-    "kubeReservedCgroup": "/k",
-    "kubeReserved": {"cpu": "1"},
-}
-CERTIFICATE = {"serverTLSBootstrap": True, **off("RotateKubeletServerCertificate")}
+NONE = {"cgroupsPerQOS": False, **enforce("none")}
+COMPRESSIBLE = {**enforce("kube-reserved-compressible"), "kubeReservedCgroup": "/k", "kubeReserved": {"cpu": "1"}}
 
 
 @pytest.mark.parametrize(
@@ -193,7 +172,7 @@ def test_what_is_allowed_or_not_for_these_rules(config: dict[str, Any], minor: i
 @pytest.mark.parametrize(
     ("config", "warned", "refused"),
     [
-        (NEGATIVE, OUTSIDE, READ),
+        ({"kubeAPIQPS": -1}, OUTSIDE, READ),
         ({"readOnlyPort": 65536}, OUTSIDE, READ),
         ({"imageGCLowThresholdPercent": 85, "imageGCHighThresholdPercent": 85}, OUTSIDE, READ),
         ({"nodeLeaseDurationSeconds": -1}, OUTSIDE, READ),
@@ -228,72 +207,33 @@ def test_the_versions_that_refuse(config: dict[str, Any], warned: set[int], refu
 @pytest.mark.parametrize(
     ("config", "minor", "message"),
     [
-        (
-            {"nodeStatusMaxImages": -2},
-            24,
-            f"{IC}nodeStatusMaxImages (--node-status-max-images) -2 must be -1 or greater",
-        ),
-        (
-            MICROSECONDS,
-            26,
-            f"{IC}cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {{500µs}} must be between 1ms and 1sec, inclusive",
-        ),
-        (
-            {"topologyManagerScope": "node"},
-            24,
-            f'{IC}topologyManagerScope (--topology-manager-scope) "node" must be one of: "container", or "pod"',
-        ),
-        (
-            {"cgroupsPerQOS": False, "enforceNodeAllocatable": ["pods"]},
-            31,
-            f'{IC}{QOS} must be set to true when "pods" contained in {ENFORCE}',
-        ),
+        ({"nodeStatusMaxImages": -2}, 24, f"{IC}{MAX_IMAGES} -2 must be -1 or greater"),
+        (MICROSECONDS, 26, f"{IC}{CFS_FIELD} {{500µs}} must be between 1ms and 1sec, inclusive"),
+        ({"topologyManagerScope": "node"}, 24, f'{IC}{SCOPE} "node" must be one of: "container", or "pod"'),
+        ({**NONE, **enforce("pods")}, 31, f'{IC}{QOS} must be set to true when "pods" contained in {ENFORCE}'),
         ({"logging": {"format": "xml"}}, 22, 'logging.format: Invalid value: "xml": Unsupported log format'),
         (
-            {"topologyManagerPolicy": "best"},
-            24,
-            f'{IC}topologyManagerPolicy (--topology-manager-policy) "best" must be one of: '
-            '["none" "best-effort" "restricted" "single-numa-node"]',
+            *({"topologyManagerPolicy": "best"}, 24),
+            f'{IC}{POLICY} "best" must be one of: ["none" "best-effort" "restricted" "single-numa-node"]',
         ),
+        ({"reservedSystemCPUs": "0-"}, 24, f'{IC}unable to parse {CPUS} 0-, error: "0-" is not a CPU list'),
         (
-            {"reservedSystemCPUs": "0-"},
-            24,
-            f'{IC}unable to parse reservedSystemCPUs (--reserved-cpus) 0-, error: "0-" is not a CPU list',
-        ),
-        (
-            {"enforceNodeAllocatable": ["kube-reserved-compressible"]},
-            32,
-            f'{IC}kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "kube-reserved" or '
-            f'"kube-reserved-compressible" included in {ENFORCE}',
+            *(enforce("kube-reserved-compressible"), 32),
+            f'{IC}{KUBE_CGROUP} when "kube-reserved" or "kube-reserved-compressible" included in {ENFORCE}',
         ),
         # Our own words: the kubelet's changed between versions that were not compared.
         (
-            {"showHiddenMetricsForVersion": "1.19"},
-            36,
+            *({"showHiddenMetricsForVersion": "1.19"}, 36),
             "a kubelet of 1.36 takes the previous minor version here, '1.35', and no other",
         ),
         # These are the words of 1.36.2.
+        (enforce("pod"), 36, f'{IC}option "pod" specified for {ENFORCE}. {COMPRESSIBLE_TOO}'),
+        (enforce("none", "pods"), 36, f'{IC}{ENFORCE} {ADDITIONAL} "none" is specified'),
         (
-            {"enforceNodeAllocatable": ["pod"]},
-            36,
-            f'{IC}option "pod" specified for {ENFORCE}. Valid options are "pods", "system-reserved", '
-            '"system-reserved-compressible", "kube-reserved", "kube-reserved-compressible" or "none"',
+            *({"shutdownGracePeriod": "10s", TO_PODS: "11s"}, 36),
+            f"{IC}{TO_PODS} {{11s}} must be <= shutdownGracePeriod {{10s}}",
         ),
-        (
-            {"enforceNodeAllocatable": ["none", "pods"]},
-            36,
-            f'{IC}{ENFORCE} may not contain additional enforcements when "none" is specified',
-        ),
-        (
-            {"shutdownGracePeriod": "10s", "shutdownGracePeriodCriticalPods": "11s"},
-            36,
-            f"{IC}shutdownGracePeriodCriticalPods {{11s}} must be <= shutdownGracePeriod {{10s}}",
-        ),
-        (
-            {"shutdownGracePeriod": "10s", "shutdownGracePeriodCriticalPods": "-1s"},
-            36,
-            f"{IC}shutdownGracePeriodCriticalPods {{-1s}} must be either zero or otherwise >= 1 sec",
-        ),
+        ({"shutdownGracePeriod": "10s", TO_PODS: "-1s"}, 36, f"{IC}{TO_PODS} {{-1s}} {A_SECOND}"),
     ],
 )
 def test_words_of_newer_kubelets(config: dict[str, Any], minor: int, message: str) -> None:

@@ -187,15 +187,8 @@ def test_percentages() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        ("0", "0"),
-        ("1023", "1023"),
-        ("1Ki", "1Ki"),
-        ("1.5Gi", "1.5Gi"),
-        ("1023Mi", "1023Mi"),
-        ("1Mi", "1Mi"),
-        ("1Gi", "1Gi"),
-        ("10.04Ti", "10Ti"),
-        ("2Pi", "2048Ti"),
+        *((same, same) for same in ("0", "1023", "1Ki", "1.5Gi", "1023Mi", "1Mi", "1Gi")),
+        *(("10.04Ti", "10Ti"), ("2Pi", "2048Ti")),
     ],
 )
 def test_bytes_in_readable_form(value: str, shown: str) -> None:
@@ -240,23 +233,8 @@ def test_forms(text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "3",
-        "-",
-        "s",
-        ".",
-        "-.",
-        ".s",
-        "+.s",
-        "1d",
-        "1 s",
-        "1s ",
-        "1S",
-        "\u0661s",
-        "3000000h",
-        "9223372036854775.808ms",
-        "1.5",
-        "1,5s",
+        *("", "3", "-", "s", ".", "-.", ".s", "+.s", "1d", "1 s", "1s ", "1S", "\u0661s", "1.5", "1,5s"),
+        *("3000000h", "9223372036854775.808ms"),
     ],
 )
 def test_what_go_refuses(text: str) -> None:
@@ -283,16 +261,8 @@ def test_what_is_wrong_with_a_unit(text: str, fault: str) -> None:
 @pytest.mark.parametrize(
     ("value", "of_30"),
     [
-        (2, 2),
-        ("2", 2),
-        (" 007 ", 7),
-        ("0", 0),
-        ("0%", 1),
-        ("1%", 1),
-        ("19 %", 5),
-        ("100%", 30),
-        ("200%", 60),
-        ("999999999", 999_999_999),
+        *((2, 2), ("2", 2), (" 007 ", 7), ("0", 0), ("999999999", 999_999_999)),
+        *(("0%", 1), ("1%", 1), ("19 %", 5), ("100%", 30), ("200%", 60)),
     ],
 )
 def test_node_counts(value: Any, of_30: int) -> None:

@@ -12,27 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import following
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import (
-    FOLLOW,
-    FOLLOWER,
-    Answer,
-    Orders,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
 
+FOLLOW, FOLLOWER = following.FOLLOW, following.FOLLOWER
 TEXTS = st.text(max_size=9)
 SECONDS = st.integers(0, following.LONGEST_SECONDS)
 SOURCE = {"namespace": "kube-system", "name": "config-a", "kubeletConfigKey": "kubelet"}
 TRANSPORT = st.sampled_from([following.SSH, following.API])
 ORDERS = st.builds(Orders, TRANSPORT, st.integers(0, 9), SECONDS, SECONDS, TEXTS, TEXTS)
-ANSWERS = st.builds(
-    Answer,
-    st.integers(1, 3),
-    st.sampled_from([{}, SOURCE]),
-    st.integers(0, 9),
-    TEXTS,
-    TEXTS,
-    facts=st.just({"own": []}),
-)
+NOTED = st.sampled_from([{}, SOURCE])
+ANSWERS = st.builds(Answer, st.integers(1, 3), NOTED, st.integers(0, 9), TEXTS, TEXTS, facts=st.just({"own": []}))
 
 
 @given(ORDERS, ANSWERS)

@@ -22,13 +22,9 @@ from tests.support.api.objects import place, reference
 
 
 def test_the_names_that_clusters_keep_do_not_change() -> None:
-    assert [f"kubelet-config.livenodes.io/{name}" for name in ("source", "status", "previous", "own", "cordoned")] == [
-        annotation.SOURCE,
-        annotation.STATUS,
-        annotation.PREVIOUS,
-        annotation.OWN,
-        annotation.CORDONED,
-    ]
+    names = (annotation.SOURCE, annotation.STATUS, annotation.PREVIOUS, annotation.OWN, annotation.CORDONED)
+    parts = ("source", "status", "previous", "own", "cordoned")
+    assert names == tuple(f"kubelet-config.livenodes.io/{part}" for part in parts)
 
 
 def test_equal_states_are_equal_texts() -> None:
@@ -182,10 +178,8 @@ def test_a_malformed_field_of_a_status_is_dropped_alone(field: str, value: t.Any
 
 def test_a_malformed_mark_marks_a_cordon() -> None:
     found = read(annotation.CORDONED, {"holder": ["a"], "time": TIME})
-    assert (found.cordoned, "holder is a list, not a text" in found.malformed[annotation.CORDONED]) == (
-        {"time": TIME},
-        True,
-    )
+    assert found.cordoned == {"time": TIME}
+    assert "holder is a list, not a text" in found.malformed[annotation.CORDONED]
 
 
 def test_a_malformed_status() -> None:
@@ -210,10 +204,8 @@ def test_another_machine_or_node(here: dict[str, str], another: bool) -> None:
 
 def test_a_malformed_spec() -> None:
     found = annotation.records({}, {"configMap": []}, None)
-    assert found.malformed == {
-        "spec.configSource": "its spec.configSource is malformed: configMap is a list, not a mapping. "
-        "Assign a source again"
-    }
+    why = "its spec.configSource is malformed: configMap is a list, not a mapping. Assign a source again"
+    assert found.malformed == {"spec.configSource": why}
 
 
 @given(JSON)
@@ -258,16 +250,8 @@ def test_an_error_without_its_cause() -> None:
 
 
 def test_a_row_has_all_keys_and_those_of_its_stage() -> None:
-    assert Row(True, "active").shown(differences=[]) == {
-        "ok": True,
-        "state": "active",
-        "message": "",
-        "changed": False,
-        "delivery": "none",
-        "source": None,
-        "error": "",
-        "differences": [],
-    }
+    usual = {"ok": True, "state": "active", "message": "", "changed": False, "delivery": "none"}
+    assert Row(True, "active").shown(differences=[]) == {**usual, "source": None, "error": "", "differences": []}
 
 
 @pytest.mark.parametrize(
