@@ -101,10 +101,7 @@ def test_others_have_the_usual_forms(minor: int) -> None:
     assert minors.source_form(minor) is LATER
     assert minors.fields_of(minor) is TABLES
     assert minors.api_versions(minor) == (API_VERSION,)
-
-
-def test_the_usual_version_is_the_first_one() -> None:
-    """A message names it."""
+    # A message names the first one.
     assert minors.api_versions(None)[0] == API_VERSION
 
 

@@ -11,19 +11,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config import host_facts
-from tests.support.api.upgrading import result
+from tests.support.api.upgrading import answer, result
 
 FILE = "/var/lib/kubelet/config.yaml"
 UPGRADE = result("v1.28.7", "--max-pods=61", config={"maxPods": 3}, own={"maxPods": 4}, dropins={"/d/1.conf": {}})
-UPGRADE["target"] = {
-    "binary": "/k",
-    "version": "v1.36.2",
-    "verdict": "invalid",
-    "messages": ["m"],
-    "refused_flags": ["a"],
-    "unknown_fields": [],
-    "facts": {"version": "v1.36.2", "flags": ["a"], "gates": {"A": "b+"}, "fields": {"maxPods": True}},
-}
+BINARY = {"version": "v1.36.2", "flags": ["a"], "gates": {"A": "b+"}, "fields": {"maxPods": True}}
+UPGRADE["target"] = {**answer(36), "messages": ["m"], "refused_flags": ["a"], "facts": BINARY}
 FACTS = {
     "kubelet": {
         "version": None,
@@ -32,7 +25,7 @@ FACTS = {
         "config_given_by": {"file": "/x", "line": 2},
         "shadowed": {'evictionHard["memory.available"]': {"flag": "--a", "file": None, "line": None}},
         "config_dir_files": ["/d/1.conf"],
-        "facts": UPGRADE["target"]["facts"],
+        "facts": BINARY,
     },
     "disk": {**UPGRADE["disk"], "started": 1.5, "changed": 2},
     "own": [{"path": FILE, "content": {"maxPods": 3}}, {"path": "/d/1.conf", "content": None}],
@@ -77,6 +70,9 @@ def test_facts_as_the_modules_return_them() -> None:
         ("disk.checkpoint.uid", ..., "disk.checkpoint.uid"),
         ("disk.checkpoint.uid", None, "disk.checkpoint.uid"),
         ("disk.started", "now", "disk.started"),
+        ("dropin", [True], "dropin"),
+        ("dropin", {"link": 5}, "dropin.link"),
+        ("dropin", {"link": "/d/x"}, "dropin.link"),
         ("own", {}, "own"),
         ("own", [5], "own"),
         ("own", [{"path": FILE}], "own.content"),

@@ -104,11 +104,8 @@ def test_refused(step: str, meaning: str, message: str, place: str, active: dict
     """The uid in the reason is the assigned one, that in the message the one in use."""
     for reason in (f'failed to {step} current (UID: "a1")', f"failed to {step} current: {PATH}a"):
         good = status_of(active=active, lastKnownGood=active) if active else {}
-        assert read_condition(message, reason, "False") == (
-            {**status_of(assigned=PLACE), **good, "error": reason},
-            place,
-            "",
-        )
+        status = {**status_of(assigned=PLACE), **good, "error": reason}
+        assert read_condition(message, reason, "False") == (status, place, "")
         assert FORM.meaning_of_error(reason) == meaning and not FORM.is_sync_error(reason)
 
 
@@ -153,31 +150,21 @@ def test_a_crash_loop() -> None:
 @pytest.mark.parametrize("kind", legacy.CONDITIONS)
 def test_the_types_of_all_minors(kind: str) -> None:
     assert read_condition("using current (default)", DEFAULT_OK, "True", kind).status == {}
-
-
-def test_without_the_condition() -> None:
-    assert legacy.read_condition([]) == legacy.read_condition([{"type": "Ready"}, None, "x"]) == (None, "", "")
+    for without in ([], [{"type": "Ready"}, None, "x"]):
+        assert legacy.read_condition(without) == (None, "", "")
 
 
 @pytest.mark.parametrize("message", ["unknown - message not provided", None, 5, "", "using current (UID: )", {}])
 def test_a_malformed_message(message: t.Any) -> None:
+    assert read_condition("using current (default)", None, "True").fault
     found = read_condition(message, "unknown - reason not provided", "Unknown")
     assert (found.status, found.place) == ({}, "")
     assert "its condition ConfigOK is malformed" in found.fault and "Restart" in found.fault
 
 
-def test_a_malformed_reason() -> None:
-    assert read_condition("using current (default)", None, "True").fault
-
-
 def test_the_meaning_of_errors_of_others() -> None:
-    later = "failed to validate config, see Kubelet log for details"
-    assert (
-        FORM.meaning_of_error(later)
-        == FORM.meaning_of_error("")
-        == FORM.meaning_of_error("failed to sync, reason: x")
-        == ""
-    )
+    for error in ("failed to validate config, see Kubelet log for details", "", "failed to sync, reason: x"):
+        assert FORM.meaning_of_error(error) == ""
     assert not FORM.is_sync_error("failed to sync: failed to download config, see Kubelet log for details")
 
 
@@ -214,20 +201,16 @@ def test_the_source_before() -> None:
     assert found.config == objects.status(before, before)
 
 
-def test_without_the_feature() -> None:
+def test_malformed_records() -> None:
+    """A node without the feature has none."""
     found, where = minors.source_form(10).records({}, SPEC, {})
     assert (found.config, where) == (None, "")
-
-
-def test_malformed_records() -> None:
-    found, _where = minors.source_form(10).records(
-        {}, {"configSource": {"configMapRef": {"name": "x"}}}, status_with("?")
-    )
+    spec = {"configSource": {"configMapRef": {"name": "x"}}}
+    found, _where = minors.source_form(10).records({}, spec, status_with("?"))
     assert found.spec is None and found.config == {}
     assert set(found.malformed) == {"spec.configSource", "status.config"}
-    assert found.malformed["status.config"].startswith(
-        "its condition ConfigOK is malformed: its message is '?'. Restart"
-    )
+    words = "its condition ConfigOK is malformed: its message is '?'. Restart"
+    assert found.malformed["status.config"].startswith(words)
 
 
 def test_a_source_is_known_by_its_uid() -> None:
@@ -285,27 +268,18 @@ def test_judge(minor: int, config: dict[str, t.Any], words: str) -> None:
     assert bool(found) == bool(words) and all(words in text for text in found), found
 
 
-def test_they_are_disjoint() -> None:
+def test_fields_are_disjoint_and_later_ones_are_those_of_the_table() -> None:
+    """The table has no minor for them: its first is 1.12."""
     assert not {*legacy.FORMER} & {*legacy.TEXTS, *legacy.RENAMED}
     assert not {*legacy.LATER} & {*legacy.FORMER, *legacy.TEXTS, *legacy.RENAMED}
-
-
-def test_later_fields_are_those_of_the_table() -> None:
-    """The table has no minor for them: its first is 1.12."""
     assert all(fields.ALL[name].since is None for name in legacy.LATER)
 
 
 @pytest.mark.parametrize("layer", [{"maxPods": 80}, {"evictionHard": TEXT.replace("1", "2")}])
 def test_a_plan_keeps_what_it_does_not_know(layer: dict[str, t.Any]) -> None:
     """The apiVersion and every former field of the live configuration are in the source."""
-    live = {
-        "kind": document.KIND,
-        "apiVersion": legacy.API_VERSION,
-        "maxPods": 110,
-        "evictionHard": TEXT,
-        "podManifestPath": "/etc/kubernetes/manifests",
-        "hostNetworkSources": ["*"],
-    }
+    former = {"podManifestPath": "/etc/kubernetes/manifests", "hostNetworkSources": ["*"], "evictionHard": TEXT}
+    live = {"kind": document.KIND, "apiVersion": legacy.API_VERSION, "maxPods": 110, **former}
     table = tables.of_n1(live, kubelet_version="v1.8.15", delivery="native", status={})
     made = tables.planned(table, layer)
     config = next(iter(made["variants"].values()))
@@ -341,15 +315,3 @@ def test_the_first_kubelets_hide_no_empty_value(minor: int) -> None:
     form = minors.fields_of(minor)
     assert fields.restore({"maxPods": 7}, form) == {**header, "maxPods": 7}
     assert fields.restored({"maxPods": 7}, form) == []
-
-
-def test_a_kubelet_that_reads_no_config_file_gets_no_checkpoint() -> None:
-    table = tables.table({**LIVE}, kubelet_version="v1.9.7")
-    made = tables.planned(table, {"maxPods": 50}, deliveries={"n0": "checkpoint"})
-    [found] = [problem for problem in made["nodes"]["n0"]["problems"] if problem["rule"] == "delivery"]
-    assert found["message"] == (
-        "kubelet v1.9.7 reads no config file, which the delivery checkpoint needs: kubelets from 1.10 on do"
-    )
-    assert found["remedy"] == "Set kubelet_config_delivery to auto or native for the node."
-    unchanged = tables.planned(table, deliveries={"n0": "checkpoint"})
-    assert (tables.rules(unchanged), unchanged["nodes"]["n0"]["own"]) == ([], None)

@@ -38,33 +38,24 @@ def plan(given: dict[str, Any], allow: str = "disrupt") -> dict[str, Any]:
 
 DROPIN = {"delivery": "dropin", "kubelet_version": "v1.33.0"}
 UNREAD = {"variant": None, "unread": "no answer"}
+BACK, OWN_AGAIN = {"maxPods": 90, "clusterDNS": None}, {"maxPods": 70, "clusterDNS": None}
 
 
 @pytest.mark.parametrize(
     ("given", "changes", "effect", "warnings"),
     [
-        pytest.param(row("old"), {"maxPods": 90, "clusterDNS": None}, "drain", [], id="between two sources"),
-        pytest.param(
-            row("old", **UNREAD), {"maxPods": 90, "clusterDNS": None}, "drain", ["no-live-config"], id="unread"
-        ),
+        pytest.param(row("old"), BACK, "drain", [], id="between two sources"),
+        pytest.param(row("old", **UNREAD), BACK, "drain", ["no-live-config"], id="unread"),
         pytest.param(row("old", None, **UNREAD), {}, "disrupt", ["no-live-config"], id="nothing is known"),
-        pytest.param(row("old", None), {"maxPods": 90, "clusterDNS": None}, "drain", [], id="source gone"),
-        pytest.param(row(None, own=RECORD), {"maxPods": 70, "clusterDNS": None}, "drain", [], id="own values"),
-        pytest.param(row(None, own=UNKNOWN), {"maxPods": 70, "clusterDNS": None}, "drain", [], id="one not known"),
-        pytest.param(
-            row(None, own={**RECORD, "complete": False}),
-            {"maxPods": 70, "clusterDNS": None},
-            "drain",
-            [],
-            id="some own values",
-        ),
+        pytest.param(row("old", None), BACK, "drain", [], id="source gone"),
+        pytest.param(row(None, own=RECORD), OWN_AGAIN, "drain", [], id="own values"),
+        pytest.param(row(None, own=UNKNOWN), OWN_AGAIN, "drain", [], id="one not known"),
+        pytest.param(row(None, own={**RECORD, "complete": False}), OWN_AGAIN, "drain", [], id="some own values"),
         pytest.param(row(None), {}, "disrupt", ["no-record"], id="no record"),
         pytest.param(row(None, None), {}, "disrupt", ["no-record"], id="no record, source gone"),
         pytest.param(row(None, None, **UNREAD), {}, "disrupt", ["no-live-config"], id="no record, nothing is known"),
         pytest.param(row(None, "part", **DROPIN), {"maxPods": None, "clusterDNS": None}, "drain", [], id="drop-in"),
-        pytest.param(
-            row("empty", "part", own=RECORD, **DROPIN), {"maxPods": 70, "clusterDNS": None}, "drain", [], id="less"
-        ),
+        pytest.param(row("empty", "part", own=RECORD, **DROPIN), OWN_AGAIN, "drain", [], id="less"),
     ],
 )
 def test_what_changes(given: dict[str, Any], changes: dict[str, Any], effect: str, warnings: list[str]) -> None:
@@ -80,10 +71,8 @@ def test_what_changes(given: dict[str, Any], changes: dict[str, Any], effect: st
 )
 def test_what_stands_for_a_live_configuration_that_is_not_known(running: str | None, words: str) -> None:
     (problem,) = plan(row("old", running, **UNREAD), "drain")["nodes"]["n1"]["problems"]
-    assert (
-        problem["message"].startswith("its live configuration is not known (no answer), ")
-        and words in problem["message"]
-    )
+    assert problem["message"].startswith("its live configuration is not known (no answer), ")
+    assert words in problem["message"]
 
 
 @pytest.mark.parametrize("given", [["kubelet", "--max-pods=5"], "--v=2 --max-pods='5'"])
@@ -154,18 +143,13 @@ def test_a_run_that_continues_a_rollout(rows: dict[str, Any], changing: list[str
 
 
 def test_the_newest_rollout_is_undone_unless_another_one_is_named() -> None:
-    rows = {
-        "n1": changed_row(FORMER),
-        "n2": changed_row(LATTER, undone=True),
-        "n3": changed_row(""),
-        "n4": changed_row("", previous=None),
-    }
+    rows = {"n1": changed_row(FORMER), "n2": changed_row(LATTER, undone=True)}
+    rows.update(n3=changed_row(""), n4=changed_row("", previous=None))
     found = {wanted: rollback.to_undo(rows, wanted) for wanted in ("", None, FORMER, f" {LATTER} ", "unknown")}
     assert found == {"": LATTER, None: LATTER, FORMER: FORMER, f" {LATTER} ": LATTER, "unknown": ""}
     assert rollback.to_undo({"n4": rows["n4"]}) is None
-    with pytest.raises(
-        ValueError, match=f"no node of the group .*{LATTER}: 1 node .n2.; {FORMER}: 1 node .n1.; unknown: 1 node .n3."
-    ):
+    others = f"{LATTER}: 1 node .n2.; {FORMER}: 1 node .n1.; unknown: 1 node .n3."
+    with pytest.raises(ValueError, match=f"no node of the group .*{others}"):
         rollback.to_undo(rows, NAME)
     with pytest.raises(ValueError, match="there is none"):
         rollback.to_undo({"n4": rows["n4"]}, FORMER)

@@ -14,11 +14,7 @@ from hypothesis import given
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift import differing
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_cause import NodeFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.drift.drift_rows import Configs, Finder
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import (
-    compare,
-    fields,
-    merged_dropins,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import compare, fields, merged_dropins
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.host_facts import HostFacts
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan import own_values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.layers import Declared
@@ -28,6 +24,7 @@ from tests.support.api.objects import place, reference
 from .. import kubelet_model as model
 
 MINORS = range(20, 37)
+MEMORY = 'evictionHard["memory.available"]'
 A = reference("config-a")
 RUNS: dict[str, Any] = {"source": place(), "assigned": A, "active": A, "pushed": A}
 # What kubelets add to a configuration that does not set it: (path, first minor with this value, value). Source:
@@ -56,7 +53,7 @@ FILLED_IN: tuple[tuple[str, int, Any], ...] = (
 )
 
 CREATED = {"tlsCertFile": "/var/lib/kubelet/pki/kubelet.crt", "tlsPrivateKeyFile": "/var/lib/kubelet/pki/kubelet.key"}
-GATE_B = ("featureGates.B", None, True)
+GATE_A, GATE_B = {"featureGates": {"A": True}}, ("featureGates.B", None, True)
 NOT_DECLARED = ("tlsCertFile", "/x.crt", CREATED["tlsCertFile"])
 
 
@@ -129,9 +126,7 @@ def test_a_value_that_the_source_names_is_compared(path: str, declared: Any, oth
         pytest.param({}, {"readOnlyPort": 10255}, [("readOnlyPort", None, 10255)], id="no default"),
         pytest.param({}, {"kubeReserved": {"cpu": "1"}}, [("kubeReserved.cpu", None, "1")], id="no default, map"),
         # No default replaces a key of a map that is set.
-        pytest.param(
-            {"featureGates": {"A": True}}, {"featureGates": {"B": True, "A": True}}, [GATE_B], id="key of a map"
-        ),
+        pytest.param(GATE_A, {"featureGates": {"B": True, "A": True}}, [GATE_B], id="key of a map"),
         # The kubelet makes a path absolute.
         pytest.param({"staticPodPath": "a"}, {"staticPodPath": "/etc/a"}, [], id="relative path"),
         pytest.param({"staticPodPath": "./a/"}, {"staticPodPath": "/etc/a"}, [], id="path with a dot"),
@@ -143,9 +138,7 @@ def test_a_value_that_the_source_names_is_compared(path: str, declared: Any, oth
         pytest.param({"tlsCertFile": "/x.crt"}, CREATED, [NOT_DECLARED], id="not the declared certificate"),
     ],
 )
-def test_what_has_one_meaning_at_every_version(
-    wanted: dict[str, Any], changed: dict[str, Any], expected: list[tuple[str, Any, Any]], minor: int
-) -> None:
+def test_what_has_one_meaning_at_every_version(wanted: Any, changed: Any, expected: Any, minor: int) -> None:
     live = {**_live(wanted, minor), **changed}
     assert differing.between(wanted, live, minor) == expected == _drift(wanted, live, minor)
 
@@ -175,9 +168,7 @@ def test_with_all_defaults_known_it_is_what_a_plan_would_change(wanted: dict[str
         ({"cgroupDriver": None}, {"cgroupDriver": "systemd"}, []),
     ],
 )
-def test_declared_values_that_are_not_live(
-    declared: dict[str, Any], live: dict[str, Any], found: list[tuple[str, Any, Any]]
-) -> None:
+def test_declared_values_that_are_not_live(declared: Any, live: Any, found: list[tuple[str, Any, Any]]) -> None:
     assert differing.of_dropin(declared, live, 36) == found
 
 
@@ -190,9 +181,7 @@ def test_what_changed_although_nothing_declares_it() -> None:
     # What a drop-in removes is not merged again.
     gone = {"mergeDefaultEvictionSettings": True, "evictionHard": {"pid.available": "1"}}
     before = {**gone, "evictionHard": {"pid.available": "1", "memory.available": "100Mi"}}
-    assert differing.undeclared(before, gone, Declared([]), set(), 36) == [
-        ('evictionHard["memory.available"]', "100Mi", None)
-    ]
+    assert differing.undeclared(before, gone, Declared([]), set(), 36) == [(MEMORY, "100Mi", None)]
 
 
 OURS = "/d/90-livenodes-kubelet.conf"
@@ -237,6 +226,10 @@ def test_no_drift_where_what_is_declared_is_live(declared: dict[str, Any], looke
 
 
 PODS_60, PODS_61, PODS_70 = {"maxPods": 60}, {"maxPods": 61}, {"maxPods": 70}
+THRESHOLD = {"evictionHard": {"memory.available": "1Gi"}}
+STRAYED = {"maxPods": (70, 100, "unknown"), "(config source)": (None, "kube-system/config-a key kubelet", "drop-in")}
+EDITED = HostFacts(file=OURS, content=PODS_61)
+OVERRIDDEN = HostFacts(file=OURS, content=PODS_70, dropins={"/d/95-x.conf": PODS_61})
 
 
 @pytest.mark.parametrize(
@@ -245,44 +238,14 @@ PODS_60, PODS_61, PODS_70 = {"maxPods": 60}, {"maxPods": 61}, {"maxPods": 70}
         (PODS_70, None, {}, {}, {"maxPods": (70, 100, "not rolled out")}),
         (PODS_70, PODS_60, PODS_60, {}, {"maxPods": (70, 60, "not rolled out")}),
         ({"failSwapOn": None}, {}, {}, {}, {"failSwapOn": (True, False, "not rolled out")}),
-        (
-            {"evictionHard": {"memory.available": "1Gi"}},
-            {},
-            {},
-            {},
-            {'evictionHard["memory.available"]': ("1Gi", "100Mi", "not rolled out")},
-        ),
+        (THRESHOLD, {}, {}, {}, {MEMORY: ("1Gi", "100Mi", "not rolled out")}),
         (PODS_70, PODS_70, PODS_61, {"flags": {"maxPods": "--max-pods=61"}}, {"maxPods": (70, 61, "flag")}),
-        (
-            PODS_70,
-            PODS_70,
-            PODS_61,
-            {"host": HostFacts(file=OURS, content=PODS_70, dropins={"/d/95-x.conf": PODS_61})},
-            {"maxPods": (70, 61, "drop-in")},
-        ),
-        (
-            PODS_70,
-            PODS_70,
-            PODS_61,
-            {"host": HostFacts(file=OURS, content=PODS_61)},
-            {"maxPods": (70, 61, "edited file")},
-        ),
-        (
-            PODS_70,
-            PODS_70,
-            {},
-            {"host": HostFacts()},
-            {"maxPods": (70, 100, "unknown"), "(config source)": (None, "kube-system/config-a key kubelet", "drop-in")},
-        ),
+        (PODS_70, PODS_70, PODS_61, {"host": OVERRIDDEN}, {"maxPods": (70, 61, "drop-in")}),
+        (PODS_70, PODS_70, PODS_61, {"host": EDITED}, {"maxPods": (70, 61, "edited file")}),
+        (PODS_70, PODS_70, {}, {"host": HostFacts()}, STRAYED),
     ],
 )
-def test_what_is_declared_and_not_live(
-    declared: dict[str, Any],
-    pushed: dict[str, Any] | None,
-    live: dict[str, Any],
-    facts: dict[str, Any],
-    rows: dict[str, Any],
-) -> None:
+def test_what_is_declared_and_not_live(declared: Any, pushed: Any, live: Any, facts: Any, rows: Any) -> None:
     assert _rows(declared, pushed, _merged(live), **facts) == rows
 
 
@@ -290,20 +253,16 @@ def test_what_is_no_longer_declared() -> None:
     """Also a key of a map whose other keys are declared."""
     pushed = {"maxPods": 70, "evictionHard": {"memory.available": "1Gi", "nodefs.available": "20%"}}
     declared = {"evictionHard": {"nodefs.available": "20%"}}
-    own = {"maxPods": [100], 'evictionHard["memory.available"]': ["100Mi"], 'evictionHard["nodefs.available"]': ["10%"]}
-    assert _rows(declared, pushed, _merged(pushed), own) == {
-        "maxPods": (None, 70, "no longer declared"),
-        'evictionHard["memory.available"]': (None, "1Gi", "no longer declared"),
-    }
+    own = {"maxPods": [100], MEMORY: ["100Mi"], 'evictionHard["nodefs.available"]': ["10%"]}
+    gone = {"maxPods": (None, 70, "no longer declared"), MEMORY: (None, "1Gi", "no longer declared")}
+    assert _rows(declared, pushed, _merged(pushed), own) == gone
 
 
 def test_a_threshold_that_a_former_drop_in_removed_is_not_live() -> None:
     declared = {"mergeDefaultEvictionSettings": True}
     live = {**_merged(declared), "evictionHard": {"pid.available": "1"}}
     pushed = {**declared, "evictionHard": {"memory.available": None}}
-    assert _rows(declared, pushed, live, {'evictionHard["memory.available"]': ["200Mi"]}) == {
-        'evictionHard["memory.available"]': (None, None, "no longer declared")
-    }
+    assert _rows(declared, pushed, live, {MEMORY: ["200Mi"]}) == {MEMORY: (None, None, "no longer declared")}
 
 
 def test_the_form_in_which_a_declared_value_is_shown() -> None:
@@ -326,9 +285,7 @@ def test_the_form_in_which_a_declared_value_is_shown() -> None:
         ({**OWN_FILE, "maxPods": 9, "cgroupDriver": "cgroupfs"}, True, {}, {}),
     ],
 )
-def test_an_own_file_that_changed_since_the_kubelet_started(
-    file: dict[str, Any], outdated: bool, flags: dict[str, Any], found: dict[str, Any]
-) -> None:
+def test_an_own_file_that_changed_since_the_kubelet_started(file: Any, outdated: bool, flags: Any, found: Any) -> None:
     declared = {"maxPods": 70}
     host = HostFacts(file=OURS, content=declared, flags=flags)
     live = _merged(declared)

@@ -27,110 +27,77 @@ ROLLED: dict[str, Any] = {D: 1, P: 2, S: 2, F: 2, L: 2}
 PUSHED: dict[str, Any] = {D: 1, P: 1, S: 2, F: 2, L: 2}
 DISK: dict[str, Any] = {D: 1, P: 1, S: 1, F: 2, L: 2}
 LIVE: dict[str, Any] = {D: 1, P: 1, S: 1, F: 1, L: 2}
+FROM_DISK: dict[str, Any] = {D: 1, F: 2, L: 2}
+MEMORY, ANONYMOUS = 'evictionHard["memory.available"]', "authentication.anonymous.enabled"
 
 
 def host(**given: Any) -> HostFacts:
     return dataclasses.replace(HOST, **given)
 
 
+UNCHECKED = {"host": None, "host_missing": "not looked at"}
+ELSEWHERE = {"checkpoint": True, "host": host(reference=None, file="/other.yaml", given_by="/etc/x.conf, line 2")}
+UNSYNCED = {"error": "failed to sync", "unsynced": True, "meaning": ", that is, it must not", "active": B}
+LOST = {"fault": "there is no such ConfigMap", "pushed": None}
+RESIZED = {"resized": "memory 16Gi -> 32Gi"}
 TABLE: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("flag", LIVE, {"host": host(flags=FLAG)}, "--max-pods=61 (/etc/default/kubelet, line 3)"),
     ("flag", {P: 1, L: 2}, {"host": None, "flags": {"maxPods": "--max-pods=61"}}, "according to the inventory"),
     ("flag", {**DISK, L: 3}, {"host": host(flags=FLAG)}, "--max-pods"),
     ("edited file", {**DISK, L: 1}, {}, HOST.file),
     ("edited file", DISK, {"host": host(flags=FLAG, damage="does not match its digest")}, "does not match its digest"),
-    (
-        "drop-in",
-        LIVE,
-        {"host": host(dropins={"/d/10.conf": {"eventBurst": 1}, "/d/20.conf": {"maxPods": 2}})},
-        "/d/20.conf",
-    ),
+    ("drop-in", LIVE, {"host": host(dropins={"/d/10.conf": {"a": 1}, "/d/20.conf": {"maxPods": 2}})}, "/d/20.conf"),
     ("drop-in", LIVE, {"host": host(dropins={"/d/10.conf": None})}, "/d/10.conf"),
-    (
-        "drop-in",
-        DISK,
-        {"checkpoint": True, "host": host(reference=None, file="/other.yaml", given_by="/etc/x.conf, line 2")},
-        "/other.yaml (/etc/x.conf, line 2)",
-    ),
+    ("drop-in", DISK, ELSEWHERE, "/other.yaml (/etc/x.conf, line 2)"),
     ("not restarted", LIVE, {"host": host(outdated=True)}, "changed after the kubelet started"),
     ("not restarted", LIVE, {"active": B}, "config-b key kubelet active"),
     ("not restarted", PUSHED, {"assigned": B, "active": B}, "config-b key kubelet assigned"),
     ("unknown", LIVE, {}, "nothing on the node explains it"),
-    (
-        "unknown",
-        {D: 1, P: 1, S: 1, L: 2},
-        {"host": None, "host_missing": "not looked at on the node: unreachable"},
-        "a flag (--max-pods) or a drop-in can override; not looked at on the node: unreachable",
-    ),
+    ("unknown", {D: 1, P: 1, S: 1, L: 2}, UNCHECKED, "a flag (--max-pods) or a drop-in can override; not looked at"),
     ("fell back", DISK, {"error": "failed to validate"}, "failed to validate"),
-    (
-        "fell back",
-        {P: 1, S: 1, L: 2},
-        {"error": "failed to load", "host": None, "active": B},
-        "runs kube-system/config-b",
-    ),
+    ("fell back", {P: 1, S: 1, L: 2}, {"error": "failed", "host": None, "active": B}, "runs kube-system/config-b"),
     ("fell back", PUSHED, {"error": "failed to load"}, "failed to load"),
     (
         "fell back",
         PUSHED,
-        {"error": "failed to sync", "unsynced": True, "meaning": ", that is, it must not", "active": B},
+        UNSYNCED,
         "config-a key kubelet and still runs kube-system/config-b key kubelet: `failed to sync`, that is, it must not",
     ),
     ("fell back", {D: 1, L: 2}, {"error": "failed to load"}, "failed to load"),
     ("configmap changed", PUSHED, {"pushed": LATER}, "has changed since the node read it"),
     ("configmap changed", {P: 1, L: 2}, {"pushed": LATER, "host": None}, "has changed since"),
     ("configmap changed", ROLLED, {"edited": True}, "does not match its content"),
-    (
-        "configmap gone",
-        {D: 1, S: 2, F: 2, L: 2},
-        {"fault": "there is no such ConfigMap", "pushed": None},
-        "there is no such ConfigMap",
-    ),
+    ("configmap gone", {D: 1, S: 2, F: 2, L: 2}, LOST, "there is no such ConfigMap"),
     ("configmap gone", {D: 1, L: 2}, {"fault": "it is empty", "recorded": "config-b", "pushed": None}, "it is empty"),
     ("foreign source", ROLLED, {"ours": False}, "config-a key kubelet, which this collection did not create"),
     (
         "capacity changed",
         ROLLED,
-        {"resized": "memory 16Gi -> 32Gi"},
+        RESIZED,
         "the machine changed since kube-system/config-a key kubelet was assigned (memory 16Gi -> 32Gi)",
     ),
-    ("foreign source", ROLLED, {"resized": "memory 16Gi -> 32Gi", "ours": False}, "did not create"),
+    ("foreign source", ROLLED, {**RESIZED, "ours": False}, "did not create"),
     ("not rolled out", ROLLED, {}, "config-a key kubelet does not have what kubelet_config declares"),
+    ("not rolled out", ROLLED, {"seeded": True}, "seed of the node is older than the group: its kube-system/config-a"),
+    ("not rolled out", FROM_DISK, {**LOCAL, "host": host(reference=None)}, "its local config: no source is assigned"),
     (
         "not rolled out",
-        ROLLED,
-        {"seeded": True},
-        "the seed of the node is older than the group: its kube-system/config-a",
-    ),
-    (
-        "not rolled out",
-        {D: 1, F: 2, L: 2},
-        {**LOCAL, "host": host(reference=None)},
-        "the node runs its local config: no source is assigned to it",
-    ),
-    (
-        "not rolled out",
-        {D: 1, F: 2, L: 2},
+        FROM_DISK,
         {**LOCAL, "recorded": "config-a"},
         "a rollout assigned the ConfigMap config-a to the node, and another user has removed that source",
     ),
-    (
-        "not restarted",
-        {D: 1, F: 1, L: 2},
-        {**LOCAL, "host": host(outdated=True)},
-        "kubelet started",
-    ),
+    ("not restarted", {**FROM_DISK, F: 1}, {**LOCAL, "host": host(outdated=True)}, "kubelet started"),
 ]
 
 
 @pytest.mark.parametrize(
     ("content", "path", "cause"),
     [
-        ({"evictionHard": {"nodefs.available": "5%"}}, 'evictionHard["memory.available"]', "not restarted"),
-        ({"evictionHard": {"memory.available": "5%"}}, 'evictionHard["memory.available"]', "drop-in"),
-        ({"evictionHard": None}, 'evictionHard["memory.available"]', "drop-in"),
-        ({"authentication": {"webhook": {"enabled": True}}}, "authentication.anonymous.enabled", "not restarted"),
-        ({"authentication": None}, "authentication.anonymous.enabled", "drop-in"),
+        ({"evictionHard": {"nodefs.available": "5%"}}, MEMORY, "not restarted"),
+        ({"evictionHard": {"memory.available": "5%"}}, MEMORY, "drop-in"),
+        ({"evictionHard": None}, MEMORY, "drop-in"),
+        ({"authentication": {"webhook": {"enabled": True}}}, ANONYMOUS, "not restarted"),
+        ({"authentication": None}, ANONYMOUS, "drop-in"),
         ({"clusterDNS": ["10.0.0.1"]}, "clusterDNS", "drop-in"),
     ],
 )
@@ -148,7 +115,7 @@ def test_a_field(cause: str, values: dict[str, Any], facts: dict[str, Any], text
 
 
 def test_the_size_of_a_machine_does_not_explain_every_field() -> None:
-    facts = dataclasses.replace(FACTS, resized="memory 16Gi -> 32Gi")
+    facts = dataclasses.replace(FACTS, **RESIZED)
     assert drift_cause.of_field("kubeReserved.memory", ROLLED, facts).cause == "capacity changed"
     assert drift_cause.of_field("registryPullQPS", ROLLED, facts).cause == "not rolled out"
 
@@ -209,7 +176,7 @@ def test_a_field_of_another_version(path: str, minor: int, text: str) -> None:
     ("facts", "causes"),
     [
         ({}, []),
-        ({"fault": "there is no such ConfigMap", "pushed": None}, ["configmap gone"]),
+        (LOST, ["configmap gone"]),
         ({"error": "failed to load"}, ["fell back"]),
         ({"error": "left over", **LOCAL}, []),
         ({"edited": True}, ["configmap changed"]),
@@ -240,22 +207,22 @@ def test_what_overrides_a_field_that_was_just_written() -> None:
     found = drift_cause.of_override(["maxPods", "eventBurst", "podsPerCore"], kubelet)[1:]
     assert found == ["the drop-in /d/10.conf in --config-dir may override eventBurst, podsPerCore"]
     assert len(drift_cause.of_override(["maxPods"], kubelet)) == 1
-    kubelet = {"config_dir_files": ["/d/10.conf", "/d/20.conf"]}
-    found = drift_cause.of_override(["maxPods"], kubelet)
+    found = drift_cause.of_override(["maxPods"], {"config_dir_files": ["/d/10.conf", "/d/20.conf"]})
     assert found == ["the drop-ins /d/10.conf, /d/20.conf in --config-dir may override maxPods"]
-    assert drift_cause.of_override(["maxPods"], {"shadowed": ["maxPods"]}) == []
-    assert drift_cause.of_override(["maxPods"], {}) == []
+    for nothing in ({"shadowed": ["maxPods"]}, {}):
+        assert drift_cause.of_override(["maxPods"], nothing) == []
 
 
 OURS = "/etc/kubernetes/kubelet.conf.d/90-livenodes-kubelet.conf"
+FILE, EARLY, LATE = "/var/lib/kubelet/config.yaml", "/d/10-a.conf", "/d/99-z.conf"
 
 
 def test_what_was_seen_on_a_node() -> None:
     given = {"file": "/etc/x.conf", "line": 2}
     kubelet = {"shadowed": FLAG, "changes_at_restart": True, "config_given_by": given, "reason": ""}
     checkpoint = {"uid": "u", "resourceVersion": "7", "damage": "no"}
-    files = {"path": "/f", "content": {"a": 1}, "unreadable": None, "checkpoint": checkpoint, "dropins": {"/d": {}}}
-    disk = {**files, "changed": 20.5, "started": 20.4}
+    disk = {"path": "/f", "content": {"a": 1}, "unreadable": None, "checkpoint": checkpoint, "dropins": {"/d": {}}}
+    disk.update(changed=20.5, started=20.4)
     assert host_facts.read({"kubelet": kubelet, "disk": disk}) == HostFacts(
         "/f", {"a": 1}, ("u", "7"), "no", True, True, FLAG, {"/d": {}}, "/etc/x.conf, line 2"
     )
@@ -276,14 +243,9 @@ def test_what_was_seen_on_a_node() -> None:
     ],
 )
 def test_our_drop_in_and_those_after_it(names: list[str], file: str, later: list[str]) -> None:
-    disk: dict[str, Any] = {
-        "path": "/var/lib/kubelet/config.yaml",
-        "content": {"maxPods": 1},
-        "dropins": {name: {"maxPods": position} for position, name in enumerate(names)},
-    }
-    found = drift_cause.with_dropin(host_facts.read({"kubelet": {}, "disk": disk}))
-    assert (found.file, list(found.dropins)) == (file, later)
-    assert found.content == (disk["dropins"][OURS] if file else None)
+    dropins = {name: {"maxPods": position} for position, name in enumerate(names)}
+    found = drift_cause.with_dropin(HostFacts(file=FILE, content={"maxPods": 1}, dropins=dropins))
+    assert (found.file, found.content, list(found.dropins)) == (file, dropins.get(file), later)
 
 
 @pytest.mark.parametrize(("file", "active", "strayed"), [("", True, True), (OURS, True, False), ("", False, False)])
@@ -292,7 +254,6 @@ def test_a_kubelet_that_does_not_read_our_drop_in(file: str, active: bool, stray
     assert found.strayed is strayed
 
 
-FILE, EARLY, LATE = "/var/lib/kubelet/config.yaml", "/d/10-a.conf", "/d/99-z.conf"
 HEADER = {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}
 
 
@@ -309,7 +270,9 @@ def _run_with(base: Any, *words: str) -> dict[str, Any]:
     return {**facts, "kubelet": {**facts["kubelet"], "command": ["kubelet", *words]}}
 
 
-MERGES = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.available": "1Gi"}}
+NODEFS = 'evictionHard["nodefs.available"]'
+THRESHOLD = {"evictionHard": {"memory.available": "1Gi"}}
+MERGES = {"mergeDefaultEvictionSettings": True, **THRESHOLD}
 
 
 @pytest.mark.parametrize(
@@ -327,17 +290,11 @@ MERGES = {"mergeDefaultEvictionSettings": True, "evictionHard": {"memory.availab
         (_facts({}), {}, "clusterDNS", ["10.0.0.1"], ""),
         (_facts({}, maxPods="--max-pods=61"), {}, "maxPods", 61, "the flag --max-pods=61"),
         # One key of a map, and a key that the file no longer has.
-        (_facts({"evictionHard": {"memory.available": "1Gi"}}), {}, 'evictionHard["memory.available"]', "1Gi", FILE),
-        (_facts({"evictionHard": {"memory.available": "1Gi"}}), {}, 'evictionHard["nodefs.available"]', None, FILE),
-        (_facts({"evictionHard": {"memory.available": "1Gi"}}), {}, 'evictionHard["nodefs.available"]', "1%", ""),
+        (_facts(THRESHOLD), {}, MEMORY, "1Gi", FILE),
+        (_facts(THRESHOLD), {}, NODEFS, None, FILE),
+        (_facts(THRESHOLD), {}, NODEFS, "1%", ""),
         # A drop-in removes a threshold that was merged into the file before.
-        (
-            _facts(MERGES, early={"evictionHard": {"nodefs.available": None}}),
-            {},
-            'evictionHard["nodefs.available"]',
-            None,
-            EARLY,
-        ),
+        (_facts(MERGES, early={"evictionHard": {"nodefs.available": None}}), {}, NODEFS, None, EARLY),
         # A default that follows another field is filled in before the drop-ins are laid over the file.
         (_facts({"nodeStatusUpdateFrequency": "20s"}), {}, "nodeStatusReportFrequency", "20s", "default"),
         (_facts({}), {"nodeStatusUpdateFrequency": "20s"}, "nodeStatusReportFrequency", "20s", ""),
@@ -360,11 +317,10 @@ def test_what_explains_a_change(facts: Any, declared: Any, path: str, live: Any,
 
 
 def test_a_drop_in_in_a_folder_below_comes_where_the_kubelet_reads_it() -> None:
-    last = {"path": "/d/99-zz/10.conf", "content": {**HEADER, "maxPods": 73}}
     facts = _facts({}, early={"maxPods": 71}, late={"maxPods": 72})
-    facts["own"].append(last)
+    facts["own"].append({"path": "/d/99-zz/10.conf", "content": {**HEADER, "maxPods": 73}})
     found = differing.Inspected(host_facts.read(facts)).causes({"maxPods": 73}, {}, 36)
-    assert found == {"maxPods": f"{last['path']} changed"}
+    assert found == {"maxPods": "/d/99-zz/10.conf changed"}
 
 
 EMPTY_LIST = {"enforceNodeAllocatable": []}

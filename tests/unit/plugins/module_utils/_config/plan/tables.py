@@ -113,5 +113,10 @@ def assigned(record: dict[str, Any], delivery: str = "checkpoint", name: str = "
     return {"delivery": delivery, "source": reference(name), "status": running(name), "own": record}
 
 
-def changes(made: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    return {change["path"]: (change["before"], change["after"]) for change in made["nodes"]["n1"]["changes"]}
+def changes(made: dict[str, Any], name: str = "n1") -> dict[str, tuple[Any, Any]]:
+    return {change["path"]: (change["before"], change["after"]) for change in made["nodes"][name]["changes"]}
+
+
+def variant(made: dict[str, Any], name: str = "n1") -> Any:
+    """Return the configuration that a node gets."""
+    return made["variants"][made["nodes"][name]["variant"]]

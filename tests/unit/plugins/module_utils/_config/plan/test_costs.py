@@ -96,9 +96,7 @@ def test_what_is_above_the_allowed_effect_is_refused() -> None:
         (30, {}, {"GracefulNodeShutdown": False}, "safe", "as shutdownGracePeriod"),
     ],
 )
-def test_the_effect_of_a_feature_gate(
-    minor: int, before: dict[str, bool], after: dict[str, bool], effect: str, words: str
-) -> None:
+def test_the_effect_of_a_feature_gate(minor: int, before: Any, after: Any, effect: str, words: str) -> None:
     [name] = {name for name in {*before, *after} if before.get(name) is not after.get(name)}
     made = Costs({"featureGates": before}, {"featureGates": after}, minor)
     found, reason = made.of(_change(f"featureGates.{name}", before.get(name), after.get(name)))
@@ -131,9 +129,6 @@ def test_a_value_that_is_no_map_of_gates_sets_none() -> None:
 def test_a_reason_of_the_other_direction_is_left_out(path: str, before: object, after: object, reason: str) -> None:
     found = Costs({}, {}, 20).of(Change(path, before, after, True))[1]
     assert found.startswith(reason), found
-
-
-NATIVE = {"delivery": "native", "source": tables.reference(), "status": tables.running("other")}
 
 
 @pytest.mark.parametrize(
@@ -172,49 +167,40 @@ def test_what_a_drop_in_must_not_hold(declared: dict[str, Any], minor: int, foun
         ({"clusterDNS": []}, {}, []),
     ],
 )
-def test_which_empty_values_a_drop_in_folder_loses(
-    live: dict[str, Any], declared: dict[str, Any], found: list[str]
-) -> None:
+def test_which_empty_values_a_drop_in_folder_loses(live: Any, declared: Any, found: list[str]) -> None:
     problems = list(sources.forgotten(live, declared, 36))
     assert [problem.path for problem in problems] == found
     assert {(problem.severity, problem.rule) for problem in problems} <= {("warning", "dropin-empty")}
 
 
-@pytest.mark.parametrize(
-    ("version", "row", "delivery", "message", "remedy"),
-    [
-        (
-            "v1.29.3",
-            {},
-            "dropin",
-            "kubelet v1.29.3 does not read drop-ins, which the delivery dropin needs: kubelets from 1.30 on do",
-            "Set kubelet_config_delivery to auto or checkpoint for the node.",
-        ),
-        (
-            "v1.30.1",
-            NATIVE,
-            "dropin",
-            "the node has a source by the delivery native, which would override the drop-in",
-            "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto.",
-        ),
-        (
-            "v1.36.2",
-            {**NATIVE, "delivery": "checkpoint"},
-            "dropin",
-            "the node has a source by the delivery checkpoint, which would override the drop-in",
-            "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto.",
-        ),
-    ],
-)
-def test_a_delivery_that_a_node_cannot_get_refuses_its_change_only(
-    version: str, row: dict[str, Any], delivery: str, message: str, remedy: str
-) -> None:
-    table = tables.table({**tables.LIVE}, kubelet_version=version, **row)
-    made = tables.planned(table, {"maxPods": 50}, deliveries={"n0": delivery})
+def _refuses_its_change_only(wanted: str, message: str, remedy: str, **row: Any) -> None:
+    table = tables.table({**tables.LIVE}, **row)
+    made = tables.planned(table, {"maxPods": 50}, deliveries={"n0": wanted})
     found = [problem for problem in made["nodes"]["n0"]["problems"] if problem["rule"] == "delivery"]
     assert found == [{"severity": "refusal", "path": "", "message": message, "remedy": remedy, "rule": "delivery"}]
-    unchanged = tables.planned(table, deliveries={"n0": delivery})
+    unchanged = tables.planned(table, deliveries={"n0": wanted})
     assert (tables.rules(unchanged), unchanged["nodes"]["n0"]["own"]) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("version", "delivery", "lack", "first", "instead"),
+    [
+        ("v1.9.7", "checkpoint", "reads no config file", "1.10", "auto or native"),
+        ("v1.29.3", "dropin", "does not read drop-ins", "1.30", "auto or checkpoint"),
+    ],
+)
+def test_a_kubelet_too_old_for_a_delivery(version: str, delivery: str, lack: str, first: str, instead: str) -> None:
+    message = f"kubelet {version} {lack}, which the delivery {delivery} needs: kubelets from {first} on do"
+    remedy = f"Set kubelet_config_delivery to {instead} for the node."
+    _refuses_its_change_only(delivery, message, remedy, kubelet_version=version)
+
+
+@pytest.mark.parametrize(("version", "current"), [("v1.30.1", "native"), ("v1.36.2", "checkpoint")])
+def test_a_source_of_another_delivery_overrides_a_drop_in(version: str, current: str) -> None:
+    message = f"the node has a source by the delivery {current}, which would override the drop-in"
+    remedy = "Migrate the node with the playbook migrate, or set kubelet_config_delivery to auto."
+    row = {"delivery": current, "source": tables.reference(), "status": tables.running()}
+    _refuses_its_change_only("dropin", message, remedy, kubelet_version=version, **row)
 
 
 def test_every_form_is_read() -> None:

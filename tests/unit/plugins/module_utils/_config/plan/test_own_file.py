@@ -19,6 +19,10 @@ from .. import kubelet_model as model
 from . import tables
 from .tables import CHECKPOINTS, HEADER, LIVE, OWN, PATH, SOURCE
 
+FACTS = tables.facts(OWN)
+UNREAD = {"path": PATH, "content": None}
+LOST = {"path": "/x", "content": None, "checkpoint": {"uid": "u", "resourceVersion": "7"}}
+
 
 def _live(config: dict[str, Any], **flags: Any) -> dict[str, Any]:
     return {**compare.with_defaults(config, 28), **flags}
@@ -39,10 +43,9 @@ def test_the_source_is_the_own_file_and_what_is_declared() -> None:
     live = _live(OWN, maxPods=61, kubeAPIBurst=7)
     made = _plan(live, tables.facts(OWN), {"kubeAPIQPS": 9})
     row = made["nodes"]["n1"]
-    assert made["variants"][row["variant"]] == {**OWN, "kubeAPIQPS": 9}
+    assert (tables.variant(made), row["whole"]) == ({**OWN, "kubeAPIQPS": 9}, False)
     assert tables.changes(made) == {"kubeAPIQPS": (50, 9)}
     assert row["own"] == tables.record(row["configmap"], kubeAPIQPS=[50])
-    assert not row["whole"]
 
 
 @pytest.mark.parametrize("zero", ["0s", None])
@@ -55,9 +58,7 @@ def test_the_source_is_the_own_file_and_what_is_declared() -> None:
         ({"nodeStatusReportFrequency": "1m", "nodeStatusUpdateFrequency": "20s"}, "20s"),
     ],
 )
-def test_a_default_that_follows_a_neighbour_follows_that_of_the_file(
-    own: dict[str, Any], runs: str, zero: str | None
-) -> None:
+def test_a_default_that_follows_a_neighbour_follows_that_of_the_file(own: Any, runs: str, zero: str | None) -> None:
     """The live configuration always has a nodeStatusUpdateFrequency, which the file need not set."""
     file = {**OWN, **own}
     live = _live(file)
@@ -71,8 +72,8 @@ def test_a_default_that_follows_a_neighbour_follows_that_of_the_file(
 
 def test_the_first_minor_whose_source_is_the_own_file() -> None:
     for version, expected in (("v1.24.0", {**OWN, "kubeAPIQPS": 9}), ("v1.23.9", {**_live(OWN), "kubeAPIQPS": 9})):
-        made = _plan(_live(OWN), tables.facts(OWN), {"kubeAPIQPS": 9}, kubelet_version=version)
-        assert list(made["variants"].values()) == [expected]
+        made = _plan(_live(OWN), FACTS, {"kubeAPIQPS": 9}, kubelet_version=version)
+        assert tables.variant(made) == expected
 
 
 @pytest.mark.parametrize("gate", ["KubeletCrashLoopBackOffMax", "KubeletEnsureSecretPulledImages"])
@@ -86,12 +87,8 @@ def test_a_checkpoint_that_turns_a_gate_off_has_no_default_of_its_field(gate: st
 def test_a_later_change_of_the_own_file_is_taken_up() -> None:
     read = {**OWN, "kubeAPIQPS": 9}
     own = {**OWN, "clusterDNS": ["10.0.0.1"], "containerLogMaxFiles": 7}
-    made = _plan(
-        _live(read),
-        tables.facts(own, read),
-        {"kubeAPIQPS": 9},
-        **tables.assigned(tables.record(kubeAPIQPS=[50])),
-    )
+    record = tables.record(kubeAPIQPS=[50])
+    made = _plan(_live(read), tables.facts(own, read), {"kubeAPIQPS": 9}, **tables.assigned(record))
     assert tables.changes(made) == {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"]), "containerLogMaxFiles": (5, 7)}
     assert all(change["own_file_changed"] for change in made["nodes"]["n1"]["changes"])
     assert any("(the node's own file changed)" in line for line in made["text"])
@@ -119,50 +116,22 @@ def test_a_snapshot_of_an_earlier_release_that_means_the_same_stays() -> None:
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (
-            {"unreachable": True, "msg": "Connection refused."},
-            "(Connection refused), so its source holds its live configuration",
-        ),
+        ({"unreachable": True, "msg": "Refused."}, "(Refused), so its source holds its live configuration"),
         (None, "kubelet_preflight_info has not read it"),
         ({"msg": "no route to host X."}, "(no route to host X), so"),
         (tables.facts(None), f"({PATH} cannot be read)"),
-        (
-            {**tables.facts(None), "own": [{"path": PATH, "content": None, "unreadable": "line 3: an anchor &e."}]},
-            f"({PATH} cannot be read: line 3: an anchor &e), so",
-        ),
+        ({**FACTS, "own": [{**UNREAD, "unreadable": "why."}]}, f"({PATH} cannot be read: why), so"),
         (tables.facts_36(OWN, OWN, unreadable=None), "(its drop-in /d/unreadable.conf cannot be read)"),
-        (
-            {
-                **tables.facts(OWN),
-                "disk": {"path": "/x", "content": None, "checkpoint": {"uid": "u", "resourceVersion": "7"}},
-            },
-            "(/x, which the kubelet reads, cannot be read)",
-        ),
-        (
-            {
-                **tables.facts(OWN),
-                "disk": {
-                    "path": "/x",
-                    "content": None,
-                    "unreadable": "it is damaged",
-                    "checkpoint": {"uid": "u", "resourceVersion": "7"},
-                },
-            },
-            "(/x, which the kubelet reads, cannot be read: it is damaged)",
-        ),
+        ({**FACTS, "disk": LOST}, "(/x, which the kubelet reads, cannot be read)"),
+        ({**FACTS, "disk": {**LOST, "unreadable": "why"}}, "(/x, which the kubelet reads, cannot be read: why)"),
         ({"own": [5]}, "what its host returned is malformed at own"),
-        ({**tables.facts(OWN), "disk": [True]}, "what its host returned is malformed at disk"),
-        ({**tables.facts(OWN), "dropin": [True]}, "what its host returned is malformed at dropin"),
-        ({**tables.facts(OWN), "dropin": {"link": 5}}, "what its host returned is malformed at dropin.link"),
-        ({**tables.facts(OWN), "dropin": {"link": "/d/x"}}, "what its host returned is malformed at dropin.link"),
         (tables.facts({**OWN, "staticPodURLHeader": {"a": ["********"]}}), "staticPodURLHeader is secret"),
     ],
 )
 def test_a_node_whose_own_file_is_not_known(facts: Any, message: str) -> None:
     made = _plan(_live(OWN), facts, {"kubeAPIQPS": 9})
-    (problem,) = made["nodes"]["n1"]["problems"]
-    assert (problem["severity"], problem["rule"]) == ("warning", "no-own-file")
-    assert message in problem["message"]
+    assert tables.rules(made, "n1") == [("warning", "no-own-file", "")]
+    assert message in made["nodes"]["n1"]["problems"][0]["message"]
     assert made["nodes"]["n1"]["whole"]
 
 
@@ -171,7 +140,7 @@ def test_the_own_file_of_a_node_that_keeps_its_local_config_does_not_matter() ->
     assert _plan(_live(OWN), None)["nodes"]["n1"]["problems"] == []
     made = _plan(_live(OWN), None, **tables.assigned(tables.record()))
     assert made["nodes"]["n1"]["action"] == "none"
-    assert [problem["rule"] for problem in made["nodes"]["n1"]["problems"]] == ["no-own-file"]
+    assert tables.rules(made, "n1") == [("warning", "no-own-file", "")]
 
 
 def test_a_removal_that_the_checkpoint_made_asks_for_no_permission_again() -> None:
@@ -192,7 +161,7 @@ def test_a_removal_that_the_checkpoint_made_asks_for_no_permission_again() -> No
 def test_a_secret_is_that_which_the_kubelet_runs() -> None:
     hidden = {**OWN, "staticPodURLHeader": {"a": ["********"]}}
     made = _plan(_live({**OWN, "staticPodURLHeader": {"a": ["x"]}}), tables.facts(hidden), {"kubeAPIQPS": 9})
-    assert made["variants"][made["nodes"]["n1"]["variant"]]["staticPodURLHeader"] == {"a": ["x"]}
+    assert tables.variant(made)["staticPodURLHeader"] == {"a": ["x"]}
     assert made["nodes"]["n1"]["problems"] == []
     assert tables.changes(made) == {"kubeAPIQPS": (50, 9)}
 
@@ -200,19 +169,15 @@ def test_a_secret_is_that_which_the_kubelet_runs() -> None:
 def test_a_node_without_a_config_file() -> None:
     facts = {"kubelet": {"local_config": None}, "own": [], "disk": {"path": None, "content": None, "checkpoint": None}}
     made = _plan(_live({}), facts, {"kubeAPIQPS": 9})
-    assert made["variants"][made["nodes"]["n1"]["variant"]] == {**HEADER, "kubeAPIQPS": 9}
+    assert tables.variant(made) == {**HEADER, "kubeAPIQPS": 9}
 
 
 @pytest.mark.parametrize(
     ("version", "delivery", "requested", "needed"),
     [
-        ("v1.20.2", "native", "auto", False),
         ("v1.23.1", "none", "auto", False),
         ("v1.24.0", "none", "auto", True),
-        ("v1.31.0", "checkpoint", "auto", True),
-        ("v1.31.0", "none", "dropin", True),
         ("v1.36.2", "checkpoint", "auto", True),
-        ("v1.36.2", "none", "auto", True),
         ("v1.36.2", "native", "auto", False),
         ("v1.36.2", "native", "dropin", True),
         ("v1.36.2", "none", "native", False),
@@ -221,10 +186,8 @@ def test_a_node_without_a_config_file() -> None:
 )
 def test_which_nodes_are_read(version: str | None, delivery: str, requested: str, needed: bool) -> None:
     source = SOURCE if delivery == "checkpoint" else None
-    current = {
-        "nodes": {"n0": {"kubelet_version": "v1.36.2"}, "n1": {"kubelet_version": version, "delivery": delivery}}
-    }
-    current["nodes"]["n1"]["source"] = source
+    row = {"kubelet_version": version, "delivery": delivery, "source": source}
+    current = {"nodes": {"n0": {"kubelet_version": "v1.36.2"}, "n1": row}}
     assert own_values.files_needed(current, {"n1": requested}) == ["n0", *(["n1"] if needed else [])]
     assert own_values.files_needed({}, {"n1": requested}) == []
 
@@ -291,9 +254,7 @@ def test_a_removal_is_applied_once_although_its_default_is_not_known() -> None:
 )
 @pytest.mark.parametrize("kept", [{}, {"eventBurst": 7}])
 @pytest.mark.fault(case=64)
-def test_a_deleted_line_reverts_to_the_nodes_own_value(
-    live: dict[str, Any], layer: dict[str, Any], path: str, kept: dict[str, Any]
-) -> None:
+def test_a_deleted_line_reverts_to_the_nodes_own_value(live: Any, layer: Any, path: str, kept: Any) -> None:
     before = fields.restore(model.configz(live))
     table = tables.table(before)
     table = tables.applied(table, tables.planned(table, {**layer, **kept}, allow_effect="reboot"))
@@ -317,9 +278,8 @@ def test_an_own_value_that_is_not_known_is_reported_and_nothing_changes() -> Non
     table = tables.table({**LIVE, "maxPods": 50}, **old)
     table = tables.applied(table, tables.planned(table, {"maxPods": 60}))
     made = tables.planned(table, [{}])
-    assert (made["nodes"]["n0"]["action"], made["nodes"]["n0"]["changes"]) == ("none", [])
+    assert (made["refused"], made["nodes"]["n0"]["action"], made["nodes"]["n0"]["changes"]) == (False, "none", [])
     assert tables.rules(made) == [("warning", "no-longer-declared", "maxPods")]
-    assert not made["refused"]
 
 
 def test_a_plan_without_an_inventory_reverts_nothing() -> None:
@@ -332,10 +292,7 @@ def test_a_plan_without_an_inventory_reverts_nothing() -> None:
     assert [change["after"] for change in rollback["nodes"]["n0"]["changes"]] == [7, 70]
     assert rollback["nodes"]["n0"]["own"]["own"] == {"maxPods": [110], "eventBurst": [10]}
     again = tables.planned(tables.applied(table, rollback), {"maxPods": 50})
-    assert [(change["path"], change["after"]) for change in again["nodes"]["n0"]["changes"]] == [
-        ("eventBurst", 10),
-        ("maxPods", 50),
-    ]
+    assert tables.changes(again, "n0") == {"eventBurst": (7, 10), "maxPods": (70, 50)}
 
 
 def test_a_revert_is_a_change_with_the_effect_of_its_field() -> None:
@@ -343,19 +300,15 @@ def test_a_revert_is_a_change_with_the_effect_of_its_field() -> None:
     table = tables.applied(table, tables.planned(table, {"clusterDNS": ["10.0.0.1"]}, allow_effect="drain"))
     refused = tables.planned(table, [{}])
     assert tables.rules(refused) == [("refusal", "effect", "clusterDNS")]
-    assert refused["nodes"]["n0"]["problems"][0]["remedy"] == (
-        "Declare the live value, which keeps it in place of the node's own, or accept it with allow_effect=drain "
-        "(in roles: kubelet_config_allow_effect)."
-    )
+    assert refused["nodes"]["n0"]["problems"][0]["remedy"].startswith("Declare the live value, which keeps it")
     assert tables.planned(table, [{}], allow_effect="drain")["nodes"]["n0"]["effect"] == "drain"
 
 
 def test_equal_nodes_with_other_values_of_their_own_revert_to_them() -> None:
     """They share the variant that the layers gave them."""
     table = tables.table(LIVE, {**LIVE, "maxPods": 200}, {**LIVE, "maxPods": 50})
-    table = tables.applied(
-        table, tables.planned(table, {"eventBurst": 7}, {"n0": {"maxPods": 50}, "n1": {"maxPods": 50}})
-    )
+    layers = {"n0": {"maxPods": 50}, "n1": {"maxPods": 50}}
+    table = tables.applied(table, tables.planned(table, {"eventBurst": 7}, layers))
     assert len({row["variant"] for row in table["nodes"].values()}) == 1
     made = tables.planned(table, {"eventBurst": 7})
     desired = {name: made["variants"][row["variant"]]["maxPods"] for name, row in made["nodes"].items()}
@@ -379,6 +332,5 @@ def test_a_removal_that_is_applied_asks_for_no_permission_again() -> None:
         table = tables.applied(table, made)
     # Where the kubelet runs another source, its value may be another one.
     table["nodes"]["n0"].update(source=tables.reference(), status=tables.running("other"))
-    assert ("refusal", "effect", "cgroupDriver") in tables.rules(
-        tables.planned(table, {**layer, "maxPods": 70}, deliveries=CHECKPOINTS)
-    )
+    made = tables.planned(table, {**layer, "maxPods": 70}, deliveries=CHECKPOINTS)
+    assert ("refusal", "effect", "cgroupDriver") in tables.rules(made)

@@ -60,16 +60,8 @@ def test_a_block_for_each_size_shows_what_is_left_to_pods() -> None:
     assert made["nodes"]["n0"]["allocatable"] == {
         "pods": {"before": "110", "after": "110"},
         "cpu": {"before": "2000m", "after": "1930m", "capacity": "2000m"},
-        "memory": {
-            "before": str(8 * GI - 100 * 2**20),
-            "after": str(8 * GI - 1944 * 2**20),
-            "capacity": str(8 * GI),
-        },
-        "ephemeral-storage": {
-            "before": str(90 * GI - 160),
-            "after": str(49 * GI - 160),
-            "capacity": str(100 * GI),
-        },
+        "memory": {"before": str(8 * GI - 100 * 2**20), "after": str(8 * GI - 1944 * 2**20), "capacity": str(8 * GI)},
+        "ephemeral-storage": {"before": str(90 * GI - 160), "after": str(49 * GI - 160), "capacity": str(100 * GI)},
     }
 
 
@@ -84,18 +76,15 @@ def test_one_change_for_several_sizes_has_a_line_for_each() -> None:
 @pytest.mark.parametrize(
     ("layer", "flags"),
     [
-        # The reservation is as before.
+        # The reservation is as before; a flag decides about it; the kubelet leaves its thresholds out.
         ({"eventBurst": 31}, None),
-        # A flag decides about it.
         ({"kubeReserved": {"memory": "1Gi"}}, {"n0": ["--kube-reserved=memory=2Gi"]}),
-        # The kubelet leaves its thresholds out.
         ({"kubeReserved": {"memory": "1Gi"}}, {"n0": ["--experimental-allocatable-ignore-eviction"]}),
     ],
 )
 def test_what_stays_or_is_not_known_is_not_shown(layer: dict[str, Any], flags: Any) -> None:
-    made = tables.planned(sized(1), layer, flags=flags)
-    assert made["nodes"]["n0"]["action"] == "assign"
-    assert "allocatable" not in made["nodes"]["n0"]
+    row = tables.planned(sized(1), layer, flags=flags)["nodes"]["n0"]
+    assert row["action"] == "assign" and "allocatable" not in row
 
 
 def test_the_record_of_a_node_has_its_capacity() -> None:

@@ -19,6 +19,8 @@ from tests.support.kubelets.table_minors import BEYOND, EVERY
 
 from .tables import LIVE
 
+MEMORY, NODEFS = 'evictionHard["memory.available"]', 'evictionHard["nodefs.available"]'
+
 
 def _planner(variants: dict[str, Any], shared: Any = (), allow_invalid: bool = False) -> plan_node.Planner:
     return plan_node.Planner(variants, "disrupt", shared, allow_invalid, None, True)
@@ -65,74 +67,60 @@ def test_what_the_running_kubelet_lives_with_is_no_problem() -> None:
     assert checks.problems(live, 20)
     planner = _planner({"a": live})
     assert _planned(planner, "a", 20, {"maxPods": 50}).problem_rows(True) == []
-    assert [row["path"] for row in _planned(planner, "a", 20, {"clusterDNS": ["worse"]}).problem_rows(False)] == [
-        "clusterDNS[0]"
-    ]
+    worse = _planned(planner, "a", 20, {"clusterDNS": ["worse"]}).problem_rows(False)
+    assert [row["path"] for row in worse] == ["clusterDNS[0]"]
 
 
 @pytest.mark.parametrize(
-    ("live", "layer", "argv", "allow_invalid", "severity"),
+    ("live", "layer", "flags", "allow_invalid", "severity", "path"),
     [
-        ({}, {"kubeAPIQPS": -1}, None, False, "refusal"),
-        ({}, {"kubeAPIQPS": -1}, ["kubelet", "--max-pods=7"], False, "refusal"),
-        ({}, {"kubeAPIQPS": -1}, None, True, "warning"),
+        ({}, {"kubeAPIQPS": -1}, [], False, "refusal", "kubeAPIQPS"),
+        ({}, {"kubeAPIQPS": -1}, ["--max-pods=7"], False, "refusal", "kubeAPIQPS"),
+        ({}, {"kubeAPIQPS": -1}, [], True, "warning", "kubeAPIQPS"),
         # The flag overrides the value, so the kubelet starts.
-        ({}, {"kubeAPIQPS": -1}, ["kubelet", "--kube-api-qps=5"], False, "warning"),
+        ({}, {"kubeAPIQPS": -1}, ["--kube-api-qps=5"], False, "warning", "kubeAPIQPS"),
         # The kubelet runs with such a value, so it does not check this rule.
-        ({"kubeAPIQPS": -2}, {"kubeAPIQPS": -1}, None, False, "warning"),
-        ({"eventBurst": -2}, {"kubeAPIQPS": -1}, None, False, "refusal"),
+        ({"kubeAPIQPS": -2}, {"kubeAPIQPS": -1}, [], False, "warning", "kubeAPIQPS"),
+        ({"eventBurst": -2}, {"kubeAPIQPS": -1}, [], False, "refusal", "kubeAPIQPS"),
         # It would end the kubelet at every start: no option allows it.
-        ({}, {"evictionHard": {"memory.available": "lots"}}, None, True, "refusal"),
-        ({}, {"maxPods": "7"}, None, True, "refusal"),
+        ({}, {"evictionHard": {"memory.available": "lots"}}, [], True, "refusal", MEMORY),
+        ({}, {"maxPods": "7"}, [], True, "refusal", "maxPods"),
     ],
 )
 def test_when_the_kubelet_certainly_refuses_a_value(
-    live: dict[str, object], layer: dict[str, object], argv: list[str] | None, allow_invalid: bool, severity: str
+    live: Any, layer: Any, flags: list[str], allow_invalid: bool, severity: str, path: str
 ) -> None:
     planner = _planner({"a": {**LIVE, **live}}, (), allow_invalid)
-    rows = _planned(planner, "a", 20, layer, argv=argv).problem_rows(False)
-    assert [(row["severity"], row["path"]) for row in rows if row["rule"] not in ("shadowed", "whole-map")] == [
-        (severity, next(iter(layer)) if "evictionHard" not in layer else 'evictionHard["memory.available"]')
-    ]
+    rows = _planned(planner, "a", 20, layer, argv=["kubelet", *flags] if flags else None).problem_rows(False)
+    found = [(row["severity"], row["path"]) for row in rows if row["rule"] not in ("shadowed", "whole-map")]
+    assert found == [(severity, path)]
 
 
+TLS13 = {"tlsMinVersion": "VersionTLS13"}
 SUITES = {"tlsCipherSuites": ["TLS_RSA_WITH_AES_128_GCM_SHA256"]}
 ENFORCED = {"enforceNodeAllocatable": ["kube-reserved"], "kubeReservedCgroup": "/k"}
 
 
 @pytest.mark.parametrize(
-    ("live", "layer", "argv", "severity"),
+    ("live", "layer", "argv", "severities"),
     [
-        ({}, SUITES, [], "refusal"),
-        ({}, SUITES, ["--max-pods=7"], "refusal"),
+        ({}, SUITES, [], ["refusal"]),
+        ({}, SUITES, ["--max-pods=7"], ["refusal"]),
         # The live configuration has the values of the flags.
-        (
-            {"tlsMinVersion": "VersionTLS13"},
-            {**SUITES, "tlsMinVersion": ""},
-            ["--tls-min-version=VersionTLS13"],
-            "warning",
-        ),
-        (
-            {"kubeReserved": {"cpu": "1"}},
-            {**ENFORCED, "kubeReserved": {"cpu": None}},
-            ["--kube-reserved=cpu=1"],
-            "warning",
-        ),
-        ({}, ENFORCED, ["--kube-reserved="], "refusal"),
-        ({}, {"address": "127.0.0.1"}, ["--address=0.0.0.0"], "warning"),
-        ({}, {"enableServer": False}, ["--address=0.0.0.0"], "refusal"),
+        (TLS13, {**SUITES, "tlsMinVersion": ""}, ["--tls-min-version=VersionTLS13"], ["warning"]),
+        ({"kubeReserved": {"cpu": "1"}}, {**ENFORCED, "kubeReserved": None}, ["--kube-reserved=cpu=1"], ["warning"]),
+        ({}, ENFORCED, ["--kube-reserved="], ["refusal"]),
+        ({}, {"address": "127.0.0.1"}, ["--address=0.0.0.0"], ["warning"]),
+        ({}, {"enableServer": False}, ["--address=0.0.0.0"], ["refusal"]),
         # A change of what the node runs with already.
-        ({"address": "127.0.0.1"}, {"address": "127.0.0.1", "maxPods": 5}, [], None),
-        ({"address": "127.0.0.1"}, {"address": "127.0.0.2"}, [], "refusal"),
+        ({"address": "127.0.0.1"}, {"address": "127.0.0.1", "maxPods": 5}, [], []),
+        ({"address": "127.0.0.1"}, {"address": "127.0.0.2"}, [], ["refusal"]),
     ],
 )
-def test_when_a_value_certainly_ends_or_hides_the_kubelet(
-    live: dict[str, object], layer: dict[str, object], argv: list[str], severity: str | None
-) -> None:
+def test_when_a_value_certainly_ends_or_hides_the_kubelet(live: Any, layer: Any, argv: Any, severities: Any) -> None:
     made = _planned(_planner({"a": {**LIVE, **live}}), "a", 20, layer, argv=["kubelet", *argv])
-    assert [row["severity"] for row in made.problem_rows(False) if row["rule"] in start_rules.NAMES] == (
-        [severity] if severity else []
-    )
+    found = [row["severity"] for row in made.problem_rows(False) if row["rule"] in start_rules.NAMES]
+    assert found == severities
 
 
 @pytest.mark.parametrize(
@@ -146,50 +134,38 @@ def test_a_flag_overrides_a_field_only_from_the_minor_on_that_has_both(minor: in
     assert [row["rule"] for row in made.problem_rows(False)] == rules
 
 
+REPORT = "nodeStatusReportFrequency"
+
+
 @pytest.mark.parametrize("delivery", ["native", "checkpoint", "dropin"])
 @pytest.mark.parametrize(
-    ("layers", "minor", "path", "message"),
+    ("layers", "minor", "path", "zero", "runs"),
     [
-        ([{"maxPods": 0}], 36, "maxPods", "the kubelet takes 0 for unset, and runs 110"),
-        (
-            [{"evictionPressureTransitionPeriod": "0"}],
-            36,
-            "evictionPressureTransitionPeriod",
-            'the kubelet takes "0" for unset, and runs "5m0s"',
-        ),
-        ([{"kubeAPIBurst": 0}], 26, "kubeAPIBurst", "the kubelet takes 0 for unset, and runs 10"),
-        ([{"kubeAPIBurst": 0}], 27, "kubeAPIBurst", "the kubelet takes 0 for unset, and runs 100"),
+        ([{"maxPods": 0}], 36, "maxPods", "0", "110"),
+        ([{"evictionPressureTransitionPeriod": "0"}], 36, "evictionPressureTransitionPeriod", '"0"', '"5m0s"'),
+        ([{"kubeAPIBurst": 0}], 26, "kubeAPIBurst", "0", "10"),
+        ([{"kubeAPIBurst": 0}], 27, "kubeAPIBurst", "0", "100"),
         # It follows another field.
-        (
-            [{"nodeStatusReportFrequency": "0s", "nodeStatusUpdateFrequency": "7s"}],
-            36,
-            "nodeStatusReportFrequency",
-            'the kubelet takes "0s" for unset, and runs "7s"',
-        ),
-        (
-            [{"logging": {"flushFrequency": 0}}],
-            36,
-            "logging.flushFrequency",
-            'the kubelet takes 0 for unset, and runs "5s"',
-        ),
-        ([{"cgroupDriver": ""}], 36, "cgroupDriver", 'the kubelet takes "" for unset, and runs its own default'),
-        ([{"maxPods": 0}], BEYOND, "maxPods", "the kubelet takes 0 for unset, and runs its own default"),
+        ([{REPORT: "0s", "nodeStatusUpdateFrequency": "7s"}], 36, REPORT, '"0s"', '"7s"'),
+        ([{"logging": {"flushFrequency": 0}}], 36, "logging.flushFrequency", "0", '"5s"'),
+        ([{"cgroupDriver": ""}], 36, "cgroupDriver", '""', "its own default"),
+        ([{"maxPods": 0}], BEYOND, "maxPods", "0", "its own default"),
         # A zero that is one.
-        ([{"kubeAPIQPS": 0}], 36, "", ""),
-        ([{"readOnlyPort": 0}], 36, "", ""),
-        ([{"imageMaximumGCAge": "0s"}], 36, "", ""),
-        ([{"logging": {"options": {"json": {"infoBufferSize": "0Mi"}}}}], 36, "", ""),
-        ([{"maxPods": 0}, {"maxPods": 5}], 36, "", ""),
-        ([{"maxPods": 0}, {"maxPods": None}], 36, "", ""),
+        ([{"kubeAPIQPS": 0}], 36, "", "", ""),
+        ([{"readOnlyPort": 0}], 36, "", "", ""),
+        ([{"imageMaximumGCAge": "0s"}], 36, "", "", ""),
+        ([{"logging": {"options": {"json": {"infoBufferSize": "0Mi"}}}}], 36, "", "", ""),
+        ([{"maxPods": 0}, {"maxPods": 5}], 36, "", "", ""),
+        ([{"maxPods": 0}, {"maxPods": None}], 36, "", "", ""),
     ],
 )
 def test_a_zero_that_the_kubelet_takes_for_unset_is_named(
-    layers: list[dict[str, Any]], minor: int, path: str, message: str, delivery: str
+    layers: list[dict[str, Any]], minor: int, path: str, zero: str, runs: str, delivery: str
 ) -> None:
     live = {key: value for key, value in LIVE.items() if key not in ("maxPods", "kubeAPIBurst", "cgroupDriver")}
     rows = _planned(_planner({"a": live}), "a", minor, *layers, delivery=delivery).problem_rows(False)
     found = [(row["path"], row["message"]) for row in rows if row["rule"] == "zero-is-unset"]
-    assert found == ([(path, message)] if path else [])
+    assert found == ([(path, f"the kubelet takes {zero} for unset, and runs {runs}")] if path else [])
 
 
 @pytest.mark.parametrize("minor", EVERY)
@@ -204,9 +180,8 @@ def test_a_removed_value_has_the_effect_of_its_field_at_every_version(removed: s
         ("containerLogMaxFiles", 5, 6, "disrupt", True),
     ]
     assert plan_node.effect(made.rows(True)) == "reboot"
-    assert ("refusal", "cgroupDriver", "effect") in [
-        (row["severity"], row["path"], row["rule"]) for row in made.problem_rows(True)
-    ]
+    [problem] = [row for row in made.problem_rows(True) if row["rule"] == "effect"]
+    assert (problem["severity"], problem["path"]) == ("refusal", "cgroupDriver")
 
 
 FORMER_LIVE: dict[str, Any] = {
@@ -215,7 +190,6 @@ FORMER_LIVE: dict[str, Any] = {
     "authentication": {"webhook": {"enabled": True, "cacheTTL": "5m0s"}},
     "featureGates": {"A": True},
 }
-MEMORY, NODEFS = 'evictionHard["memory.available"]', 'evictionHard["nodefs.available"]'
 
 
 @pytest.mark.parametrize(
@@ -253,32 +227,17 @@ def test_a_drop_in_may_have_removed_a_threshold_that_the_own_file_merges() -> No
     assert found.known == {NODEFS: "10%"}
 
 
-REPLACED = {
-    "maxPods": 110,
-    "clusterDNS": None,
-    "cgroupDriver": "systemd",
-    'staticPodURLHeader["Authorization"]': ["secret"],
-    "ofTheFuture": 1,
-}
+SECRET = 'staticPodURLHeader["Authorization"]'
+REPLACED = {"maxPods": 110, "clusterDNS": None, "cgroupDriver": "systemd", SECRET: ["secret"], "ofTheFuture": 1}
 
 
 def test_the_record_after_an_assignment() -> None:
     """A secret is not written to a Node, nor the value of a field that may be one."""
     before = {**NO_RECORD, "own": {"maxPods": [200], "eventBurst": [5]}}
     made = own_values.record_after(before, "config-a", REPLACED, ["cgroupDriver"])
-    assert made == {
-        "complete": True,
-        "source": "config-a",
-        "absent": ["cgroupDriver"],
-        "own": {
-            "maxPods": [200],
-            "eventBurst": [5],
-            "clusterDNS": [None],
-            "cgroupDriver": ["systemd"],
-            'staticPodURLHeader["Authorization"]': [],
-            "ofTheFuture": [],
-        },
-    }
+    own = {"maxPods": [200], "eventBurst": [5], "clusterDNS": [None], "cgroupDriver": ["systemd"]}
+    hidden: dict[str, Any] = {SECRET: [], "ofTheFuture": []}
+    assert made == {"complete": True, "source": "config-a", "absent": ["cgroupDriver"], "own": {**own, **hidden}}
 
 
 def test_a_value_found_after_sources_without_a_record_may_be_theirs() -> None:

@@ -15,17 +15,10 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.lay
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.plan.own_values import NO_RECORD, Files
 
 from . import tables
-from .tables import HEADER, of_n1
+from .tables import HEADER, OWN, of_n1
 
-OWN_FILE = {
-    **HEADER,
-    "clusterDNS": ["10.96.0.10"],
-    "failSwapOn": False,
-    "maxPods": 100,
-    "rotateCertificates": True,
-    "staticPodPath": "/etc/kubernetes/manifests",
-    "enforceNodeAllocatable": ["pods"],
-}
+MEMORY = 'evictionHard["memory.available"]'
+OWN_FILE = {**OWN, "failSwapOn": False, "rotateCertificates": True, "enforceNodeAllocatable": ["pods"]}
 
 
 def _live(declared: dict[str, Any] | None = None, own: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -42,16 +35,15 @@ def _plan(table: dict[str, Any], *layers: Any, **options: Any) -> dict[str, Any]
 def _applied(made: dict[str, Any], own: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the dump of the node after it runs its plan."""
     row = made["nodes"]["n1"]
-    live = _live(made["variants"][row["variant"]], own)
-    return of_n1(live, **tables.assigned(row["own"], "dropin", row["source"]["name"]))
+    return of_n1(_live(tables.variant(made), own), **tables.assigned(row["own"], "dropin", row["source"]["name"]))
 
 
 @pytest.mark.parametrize(
     ("declared", "changes"),
     [
         ({"maxPods": 70}, {"maxPods": (100, 70)}),
-        ({"evictionHard": {"memory.available": "300Mi"}}, {'evictionHard["memory.available"]': ("100Mi", "300Mi")}),
-        ({"evictionHard": {"memory.available": None}}, {'evictionHard["memory.available"]': ("100Mi", None)}),
+        ({"evictionHard": {"memory.available": "300Mi"}}, {MEMORY: ("100Mi", "300Mi")}),
+        ({"evictionHard": {"memory.available": None}}, {MEMORY: ("100Mi", None)}),
         ({"clusterDNS": ["10.0.0.1"]}, {"clusterDNS": (["10.96.0.10"], ["10.0.0.1"])}),
         ({"clusterDNS": None}, {"clusterDNS": (["10.96.0.10"], None)}),
         ({"failSwapOn": None}, {"failSwapOn": (False, True)}),
@@ -69,7 +61,7 @@ def test_what_a_kubelet_makes_of_a_drop_in(declared: dict[str, Any], changes: di
     row = made["nodes"]["n1"]
     assert tables.changes(made) == changes
     assert (row["action"], row["delivery"]) == ("assign", "dropin")
-    assert made["variants"][row["variant"]] == {**HEADER, **declared}
+    assert tables.variant(made) == {**HEADER, **declared}
     # What the plan expects is what the model of the kubelet runs.
     expected = sources.outcome({row["live_variant"]: live}, made["variants"], row)
     assert compare.changes(_live(declared), expected, 36) == []
@@ -90,35 +82,22 @@ def test_the_record_of_a_node_has_what_each_declared_path_had() -> None:
     """A threshold that an earlier drop-in removed is absent. A value that is not shown has its default."""
     live = _live({"evictionHard": {"nodefs.available": None}}, {"mergeDefaultEvictionSettings": True})
     live = {name: value for name, value in live.items() if name != "eventBurst"}
-    made = _plan(
-        of_n1({**live, "resolvConf": ""}),
-        {"eventBurst": 7, "resolvConf": "/etc/resolv.conf", "evictionHard": {"nodefs.available": "9%"}},
-    )
-    assert made["nodes"]["n1"]["own"]["own"] == {
-        "eventBurst": [100],
-        "resolvConf": [""],
-        'evictionHard["nodefs.available"]': [None],
-    }
+    layer = {"eventBurst": 7, "resolvConf": "/etc/resolv.conf", "evictionHard": {"nodefs.available": "9%"}}
+    found = _plan(of_n1({**live, "resolvConf": ""}), layer)["nodes"]["n1"]["own"]["own"]
+    assert found == {"eventBurst": [100], "resolvConf": [""], 'evictionHard["nodefs.available"]': [None]}
 
 
 def test_nodes_that_differ_in_what_is_their_own_share_a_variant() -> None:
     table = tables.table(_live(), _live(own={"maxPods": 50, "providerID": "aws://n2"}), kubelet_version="v1.36.2")
     made = tables.planned(table, {"kubeAPIQPS": 7}, deliveries=dict.fromkeys(table["nodes"], "dropin"))
-    assert len(made["variants"]) == 1
-    assert not made["refused"]
+    assert (len(made["variants"]), made["refused"]) == (1, False)
 
 
 def test_group_and_host_layers_are_one_drop_in() -> None:
-    made = _plan(
-        of_n1(_live()),
-        {"maxPods": 70, "evictionHard": {"memory.available": "1Gi"}},
-        {"evictionHard": {"pid.available": "5%"}},
-    )
-    assert made["variants"][made["nodes"]["n1"]["variant"]] == {
-        **HEADER,
-        "maxPods": 70,
-        "evictionHard": {"memory.available": "1Gi", "pid.available": "5%"},
-    }
+    group = {"maxPods": 70, "evictionHard": {"memory.available": "1Gi"}}
+    made = _plan(of_n1(_live()), group, {"evictionHard": {"pid.available": "5%"}})
+    thresholds = {"memory.available": "1Gi", "pid.available": "5%"}
+    assert tables.variant(made) == {**HEADER, "maxPods": 70, "evictionHard": thresholds}
 
 
 def test_layers_that_no_drop_in_can_unite_are_refused() -> None:
@@ -138,8 +117,7 @@ def test_layers_that_no_drop_in_can_unite_are_refused() -> None:
 )
 def test_what_must_not_stand_in_a_drop_in(declared: dict[str, Any], rule: str, path: str) -> None:
     made = _plan(of_n1(_live()), declared)
-    assert made["refused"]
-    assert ("refusal", rule, path) in tables.rules(made, "n1")
+    assert made["refused"] and ("refusal", rule, path) in tables.rules(made, "n1")
 
 
 def test_a_declared_value_is_assigned_even_if_it_is_live_and_then_nothing_is_left_to_do() -> None:
@@ -153,38 +131,29 @@ def test_a_declared_value_is_assigned_even_if_it_is_live_and_then_nothing_is_lef
 def test_what_is_no_longer_declared_goes_back_to_the_nodes_own_value() -> None:
     made = _plan(of_n1(_live()), {"maxPods": 70, "evictionHard": {"memory.available": "1Gi", "pid.available": "5%"}})
     after = _plan(_applied(made), {"evictionHard": {"pid.available": "5%"}})
-    assert tables.changes(after) == {"maxPods": (70, 100), 'evictionHard["memory.available"]': ("1Gi", "100Mi")}
+    assert tables.changes(after) == {"maxPods": (70, 100), MEMORY: ("1Gi", "100Mi")}
     assert all(change["no_longer_declared"] for change in after["nodes"]["n1"]["changes"])
-    assert after["variants"][after["nodes"]["n1"]["variant"]] == {**HEADER, "evictionHard": {"pid.available": "5%"}}
+    assert tables.variant(after) == {**HEADER, "evictionHard": {"pid.available": "5%"}}
     # Only what is declared is recorded.
     assert after["nodes"]["n1"]["own"]["own"] == {'evictionHard["pid.available"]': [None]}
     # Nothing is declared at all: a drop-in without a field has no effect.
     empty = _plan(_applied(after))
-    assert empty["nodes"]["n1"]["action"] == "assign"
-    assert empty["variants"][empty["nodes"]["n1"]["variant"]] == HEADER
+    assert (empty["nodes"]["n1"]["action"], tables.variant(empty)) == ("assign", HEADER)
 
 
 @pytest.mark.parametrize(
     ("first", "then", "changes"),
     [
         ({"kubeReserved": {"cpu": "100m"}}, {"kubeReserved": {}}, {"kubeReserved.cpu": ("100m", None)}),
-        (
-            {"evictionHard": {"memory.available": "1Gi"}},
-            {"evictionHard": {}},
-            {'evictionHard["memory.available"]': ("1Gi", "100Mi")},
-        ),
-        (
-            {"authentication": {"anonymous": {"enabled": True}}},
-            {"authentication": {"anonymous": {}}},
-            {"authentication.anonymous.enabled": (True, False)},
-        ),
+        ({"evictionHard": {"memory.available": "1Gi"}}, {"evictionHard": {}}, {MEMORY: ("1Gi", "100Mi")}),
+        ({"logging": {"format": "json"}}, {"logging": {}}, {"logging.format": ("json", "text")}),
     ],
 )
 def test_an_empty_map_keeps_nothing_of_a_former_drop_in(first: Any, then: Any, changes: Any) -> None:
     """A kubelet merges it by its keys, and it has none."""
     made = _plan(_applied(_plan(of_n1(_live()), first)), then)
     assert tables.changes(made) == changes
-    live = _live(made["variants"][made["nodes"]["n1"]["variant"]])
+    live = _live(tables.variant(made))
     assert compare.normalise(live, 36, True, True) == compare.normalise(_live(), 36, True, True)
 
 
@@ -196,10 +165,8 @@ def test_an_object_goes_with_the_members_that_a_former_drop_in_set() -> None:
     table["nodes"]["n1"]["kubelet_version"] = "v1.33.0"
     after = _plan(table, {"featureGates": {"KubeletTracing": False}})
     assert (after["refused"], tables.rules(after, "n1")) == (False, [])
-    assert tables.changes(after) == {
-        "featureGates.KubeletTracing": (None, False),
-        "tracing.samplingRatePerMillion": (100, None),
-    }
+    changes = {"featureGates.KubeletTracing": (None, False), "tracing.samplingRatePerMillion": (100, None)}
+    assert tables.changes(after) == changes
 
 
 def test_an_own_value_that_is_not_known_is_said_to_come_back() -> None:
@@ -210,13 +177,9 @@ def test_an_own_value_that_is_not_known_is_said_to_come_back() -> None:
     assert (tables.changes(after), tables.rules(after, "n1")) == ({"maxPods": (70, None)}, [])
     assert after["nodes"]["n1"]["changes"][0]["known"] is False
     # It is left to the node's own file, not to the kubelet as this removal is.
-    other = _plan(table, {"cgroupDriver": None})
-    assert other["nodes"]["n1"]["own"] == {
-        "complete": True,
-        "source": other["nodes"]["n1"]["configmap"],
-        "absent": ["cgroupDriver"],
-        "own": {"cgroupDriver": ["systemd"]},
-    }
+    other = _plan(table, {"cgroupDriver": None})["nodes"]["n1"]
+    record = tables.record(other["configmap"], cgroupDriver=["systemd"])
+    assert other["own"] == {**record, "absent": ["cgroupDriver"]}
     assert any("~ maxPods: 70, reverts to the node's own value" in line for line in after["text"])
 
 
@@ -229,7 +192,7 @@ def test_without_overrides_nothing_is_planned() -> None:
 def test_a_rollback_declares_what_the_other_drop_in_declared() -> None:
     table = _applied(_plan(of_n1(_live()), {"maxPods": 70, "kubeAPIQPS": 7}))
     made = tables.planned(table, deliveries={"n1": "dropin"}, target={**HEADER, "maxPods": 60, "providerID": "x"})
-    assert made["variants"][made["nodes"]["n1"]["variant"]] == {**HEADER, "maxPods": 60}
+    assert tables.variant(made) == {**HEADER, "maxPods": 60}
     assert tables.changes(made) == {"maxPods": (70, 60), "kubeAPIQPS": (7, 50)}
 
 

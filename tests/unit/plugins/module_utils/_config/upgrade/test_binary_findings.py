@@ -24,10 +24,13 @@ PAUSE = "--pod-infra-container-image=pause:3.9"
 PAUSED = ("stops", "flag", "--pod-infra-container-image")
 GATE = {"featureGates": {"AppArmor": True}}
 NODE_SWAP = {"featureGates": {"NodeSwap": True}}
-SWAP = {"memorySwap": {"swapBehavior": "NoSwap"}}
+SWAP, NO_SWAP = {"memorySwap": {"swapBehavior": "NoSwap"}}, ("changes", "field", "memorySwap")
 # Its default changes on the way.
 POLICY = {"imagePullCredentialsVerificationPolicy": "NeverVerify"}
 SANITIZED = {"logging": {"sanitization": True}}
+GATE_STOPS, GATE_CHANGES = ("stops", "gate", "AppArmor"), ("changes", "gate", "AppArmor")
+IGNORED = ("changes", "field", "logging.sanitization")
+UNRECOGNIZED = {"verdict": "invalid", "messages": ["unrecognized feature gate: AppArmor"]}
 
 
 @pytest.mark.parametrize(
@@ -35,38 +38,26 @@ SANITIZED = {"logging": {"sanitization": True}}
     [
         ({}, (), {}, []),
         # What it accepts does not stop it, but for flags that do not reach it.
-        ({}, (), GATE, [("changes", "gate", "AppArmor")]),
-        ({}, ("--logtostderr",), GATE, [("stops", "flag", "--logtostderr"), ("changes", "gate", "AppArmor")]),
+        ({}, (), GATE, [GATE_CHANGES]),
+        ({}, ("--logtostderr",), GATE, [("stops", "flag", "--logtostderr"), GATE_CHANGES]),
         # What both name appears once.
         ({"refused_flags": ["pod-infra-container-image"]}, (PAUSE,), {}, [PAUSED]),
         # The binary names a flag as it was given.
         ({"refused_flags": ["pod_infra_container_image"]}, (PAUSE.replace("-i", "_i"),), {}, [PAUSED]),
-        (
-            {"verdict": "invalid", "messages": ["unrecognized feature gate: AppArmor"]},
-            (),
-            GATE,
-            [("stops", "gate", "AppArmor")],
-        ),
+        (UNRECOGNIZED, (), GATE, [GATE_STOPS]),
         # What only the binary names.
         ({"refused_flags": ["max-pods"]}, ("--max-pods=6",), {}, [("stops", "flag", "--max-pods")]),
-        (
-            {"verdict": "invalid", "messages": ["a new rule"]},
-            (),
-            GATE,
-            [("stops", "gate", "AppArmor"), ("stops", "binary", "/opt/kubelet")],
-        ),
+        ({"verdict": "invalid", "messages": ["a"]}, (), GATE, [GATE_STOPS, ("stops", "binary", "/opt/kubelet")]),
         ({"unknown_fields": ["maxPods"]}, (), {}, [("changes", "field", "maxPods")]),
         # The tables name this field, as one that 1.24 ignores.
-        ({"unknown_fields": ["logging.sanitization"]}, (), SANITIZED, [("changes", "field", "logging.sanitization")]),
-        ({"unknown_fields": ["logging"]}, (), SANITIZED, [("changes", "field", "logging.sanitization")]),
+        ({"unknown_fields": ["logging.sanitization"]}, (), SANITIZED, [IGNORED]),
+        ({"unknown_fields": ["logging"]}, (), SANITIZED, [IGNORED]),
         # No answer is no consent.
         ({"verdict": "not checked", "messages": ["no sandbox"]}, (), {}, [("unknown", "binary", "/opt/kubelet")]),
-        ({"version": "v1.35.1"}, (), GATE, [("stops", "gate", "AppArmor"), ("unknown", "binary", "/opt/kubelet")]),
+        ({"version": "v1.35.1"}, (), GATE, [GATE_STOPS, ("unknown", "binary", "/opt/kubelet")]),
     ],
 )
-def test_answers(
-    answer: dict[str, t.Any], flags: tuple[str, ...], config: dict[str, t.Any], expected: list[tuple[str, str, str]]
-) -> None:
+def test_answers(answer: t.Any, flags: tuple[str, ...], config: t.Any, expected: t.Any) -> None:
     given = result("v1.33.0", *flags, config={**POLICY, **config}, target={**ANSWER, **answer})
     assert found(36, given) == expected
 
@@ -82,23 +73,16 @@ FACTS = {"version": "v1.36.2", "flags": ["config", "docker"], "gates": {}, "fiel
         ({}, ("--max-pods=5",), {}, [("stops", "flag", "--max-pods")]),
         ({"flags": []}, ("--max-pods=5", "--docker=x"), {}, [("stops", "flag", "--docker")]),
         ({"gates": {"AppArmor": "g+!"}}, (), GATE, []),
-        ({"gates": {"AppArmor": "g-!"}}, (), GATE, [("stops", "gate", "AppArmor")]),
+        ({"gates": {"AppArmor": "g-!"}}, (), GATE, [GATE_STOPS]),
         ({"gates": {"NodeSwap": "x"}}, (), NODE_SWAP, [("stops", "gate", "NodeSwap")]),
         ({"fields": {"maxPods": False}}, (), {"maxPods": 5}, [("changes", "field", "maxPods")]),
-        (
-            {"fields": {"memorySwap": False, "memorySwap.swapBehavior": False}},
-            (),
-            SWAP,
-            [("changes", "field", "memorySwap")],
-        ),
+        ({"fields": dict.fromkeys(("memorySwap", "memorySwap.swapBehavior"), False)}, (), SWAP, [NO_SWAP]),
         ({"fields": {"logging.sanitization": True}}, (), SANITIZED, []),
         # The facts of another minor do not count, and its answer is unknown.
         ({"version": "v1.35.0", "gates": {"NodeSwap": "x"}}, (), NODE_SWAP, []),
     ],
 )
-def test_the_facts_of_the_binary_win(
-    facts: dict[str, t.Any], flags: tuple[str, ...], config: dict[str, t.Any], expected: list[tuple[str, str, str]]
-) -> None:
+def test_the_facts_of_the_binary_win(facts: t.Any, flags: tuple[str, ...], config: t.Any, expected: t.Any) -> None:
     answer = {**ANSWER, "verdict": "invalid", "facts": {**FACTS, **facts}}
     rows = found(36, result("v1.33.0", *flags, config={**POLICY, **config}, target=answer))
     assert [row for row in rows if row[1] != "binary"] == expected
@@ -113,10 +97,8 @@ def test_differences_from_the_tables_are_one_finding() -> None:
 
 
 def test_a_finding_that_the_tables_are_not_sure_of_stops_if_the_binary_says_so() -> None:
-    rows = [
-        Finding("changes", "value", "maxPods", "maxPods is wrong", "Do."),
-        Finding("changes", "default", "a", "b", "c"),
-    ]
+    wrong = Finding("changes", "value", "maxPods", "maxPods is wrong", "Do.")
+    rows = [wrong, Finding("changes", "default", "a", "b", "c")]
     answer = {**ANSWER, "verdict": "invalid", "messages": ["invalid configuration: maxPods is wrong"]}
     found_now = binary_findings.weighed(facts_of("v1.33.0", target=answer), 36, rows)
     assert [one.severity for one in found_now] == ["stops", "changes"], "it appears once"
@@ -157,18 +139,16 @@ def test_what_is_said_of_an_answer(answer: dict[str, t.Any], message: str) -> No
     assert one.message == message
 
 
-def test_without_a_binary_nothing_changes() -> None:
-    rows = [Finding("stops", "gate", "A", "why", "Do.")]
-    assert binary_findings.weighed(facts_of("v1.33.0"), 36, rows) == rows
-
-
 def test_what_is_said_of_a_finding_that_the_binary_does_not_confirm() -> None:
     rows = [Finding("stops", "gate", "A", "why", "Do.")]
     (one,) = binary_findings.weighed(facts_of("v1.33.0", target=ANSWER), 36, rows)
     assert one.severity == "changes" and one.message.startswith("why. The target binary accepts it")
+    # Without a binary nothing changes.
+    assert binary_findings.weighed(facts_of("v1.33.0"), 36, rows) == rows
 
 
 RECORDED = binary_corpus.recorded("v1.36.2")
+OTHER_FLAGS = [name for name in RECORDED.flags if name != "max-pods"]
 # 1.36.2 was built from the sources of a distribution.
 OF_A_BUILD = {
     "v1.36.2": [
@@ -187,10 +167,7 @@ def test_whole_binaries_beside_the_tables(version: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (
-            {"flags": [name for name in RECORDED.flags if name != "max-pods"]},
-            "this kubelet has no flag --max-pods that the tables give to 1.36",
-        ),
+        ({"flags": OTHER_FLAGS}, "this kubelet has no flag --max-pods that the tables give to 1.36"),
         ({"flags": [*RECORDED.flags, "docker"]}, "this kubelet has the flag --docker that the tables end with 1.23"),
         ({"gates": {"NodeSwap": "x"}}, "this kubelet has no feature gate NodeSwap that the tables give to 1.36"),
         (
@@ -279,13 +256,9 @@ def test_the_last_use_of_a_flag_counts() -> None:
 
 
 def test_drop_ins_and_flags_override_the_file() -> None:
-    facts = facts_of(
-        "v1.33.0",
-        "--max-pods=61",
-        "--feature-gates=A=true",
-        config={"maxPods": 1, "podsPerCore": 2, "featureGates": {"A": False, "B": True}, "clusterDNS": ["1.1.1.1"]},
-        dropins={"/d/1.conf": {"podsPerCore": 3, "clusterDNS": None}, "/d/2.conf": {"podsPerCore": 4}},
-    )
+    config = {"maxPods": 1, "podsPerCore": 2, "featureGates": {"A": False, "B": True}, "clusterDNS": ["1.1.1.1"]}
+    dropins = {"/d/1.conf": {"podsPerCore": 3, "clusterDNS": None}, "/d/2.conf": {"podsPerCore": 4}}
+    facts = facts_of("v1.33.0", "--max-pods=61", "--feature-gates=A=true", config=config, dropins=dropins)
     assert facts.merged(33) == {**HEADER, "maxPods": 61, "podsPerCore": 4, "featureGates": {"A": True, "B": True}}
     # A flag sets a field only in the versions in which it is the field's flag.
     socket = facts_of("v1.26.0", "--container-runtime-endpoint=unix:///s")
@@ -297,9 +270,8 @@ GATES = {"featureGates": {"A": True, "B": True}, "logging": {"format": "json"}}
 
 
 def test_places() -> None:
-    facts = facts_of(
-        "v1.33.0", "--max-pods=61", "--max-pods=62", config={"maxPods": 1}, dropins={"/d/1.conf": {"maxPods": None}}
-    )
+    flags, dropins = ("--max-pods=61", "--max-pods=62"), {"/d/1.conf": {"maxPods": None}}
+    facts = facts_of("v1.33.0", *flags, config={"maxPods": 1}, dropins=dropins)
     assert facts.places("maxPods", 33) == f"{OWN}; /d/1.conf; flag --max-pods in {ENV}, line 1"
     assert facts.places("podsPerCore", 33) == ""
     with_line = facts_of("v1.33.0", config=GATES, lines={OWN: {"featureGates": 5, "featureGates.A": 7, "logging": 9}})
@@ -331,8 +303,7 @@ def test_a_node_without_a_config_file_has_flags_only() -> None:
     given = result("v1.33.0", "--max-pods=7")
     given["disk"].update(path=None, content=None, unreadable="the command line names no config file")
     facts = node_facts.read(given)
-    assert facts.merged(33) == {"maxPods": 7}
-    assert facts.unreadable == {} and facts.files == []
+    assert (facts.merged(33), facts.unreadable, facts.files) == ({"maxPods": 7}, {}, [])
 
 
 def test_what_is_not_known_is_empty() -> None:

@@ -126,15 +126,17 @@ def test_every_removed_field_is_named_from_its_minor_on() -> None:
     assert found.message == "1.23 was the last version with this field; a later kubelet ignores it"
 
 
-def test_the_place_of_a_value_in_a_list_or_map() -> None:
-    facts = facts_of("v1.28.0", config={"evictionHard": {"memory.available": "120%"}})
-    (found,) = (one for one in config_findings.values(facts, 30) if one.severity == "stops")
-    assert found.where == OWN
-
-
-def test_a_field_that_is_missing_has_no_place() -> None:
-    (found,) = config_findings.values(facts_of("v1.28.0", config={"memoryManagerPolicy": "Static"}), 30)
-    assert (found.name, found.where) == ("reservedMemory", "")
+@pytest.mark.parametrize(
+    ("config", "name", "where"),
+    [
+        ({"evictionHard": {"memory.available": "120%"}}, 'evictionHard["memory.available"]', OWN),
+        # A field that is missing has no place.
+        ({"memoryManagerPolicy": "Static"}, "reservedMemory", ""),
+    ],
+)
+def test_the_place_of_a_value(config: dict[str, t.Any], name: str, where: str) -> None:
+    found = config_findings.values(facts_of("v1.28.0", config=config), 30)
+    assert [(one.name, one.where) for one in found if one.severity == "stops"] == [(name, where)]
 
 
 def test_a_flag_that_the_target_lacks_neither_sets_a_value_nor_is_its_place() -> None:
@@ -147,12 +149,8 @@ def test_a_flag_that_the_target_lacks_neither_sets_a_value_nor_is_its_place() ->
 
 @pytest.mark.parametrize(
     ("name", "where"),
-    [
-        ("NoSuchGate", OWN),
-        # Names that are not a path, or one that no file has.
-        ("No.Such.Gate", OWN),
-        ("no such gate", ""),
-    ],
+    # Names that are not a path, or one that no file has.
+    [("NoSuchGate", OWN), ("No.Such.Gate", OWN), ("no such gate", "")],
 )
 def test_a_gate_that_no_version_knows(name: str, where: str) -> None:
     (found,) = config_findings.values(facts_of("v1.28.0", config={"featureGates": {name: True}}), 31)
@@ -219,17 +217,19 @@ def test_a_default_that_comes_with_a_gate(files: dict[str, t.Any], names: list[s
 def test_a_zero_counts_as_unset_where_the_field_is_no_pointer() -> None:
     given = dict.fromkeys(BURSTS, 0)
     assert changed_defaults("v1.26.0", 27, config=given) == ["eventBurst", "kubeAPIBurst"]
-    pinned = config_findings.defaults(facts_of("v1.26.0", config={"eventBurst": 10, "kubeAPIQPS": 5}, own=given), 27)
-    assert [one.name for one in pinned if one.severity == "stays"] == ["eventBurst"]
+    found = config_findings.defaults(facts_of("v1.26.0", config={"eventBurst": 10, "kubeAPIQPS": 5}, own=given), 27)
+    (pinned,) = (one for one in found if one.severity == "stays")
+    assert (pinned.name, pinned.where) == ("eventBurst", CHECKPOINT)
+    only = "only the checkpoint sets it, to the old default; the new default is not used: 10 -> 100"
+    assert pinned.message == only
 
 
 def test_defaults_of_other_types(monkeypatch: pytest.MonkeyPatch) -> None:
     """Later tables may have them: keys of a map that change or are gone, a map where there was none, another type."""
+    first: t.Any = {"same": 1, "other": 2, "gone": 5}
     later: t.Any = {"same": 1, "other": 3, "new": 4}
     table = {
-        "keys": Field(
-            "keys", "map[string]string", default={"same": 1, "other": 2, "gone": 5}, later_defaults=((30, later),)
-        ),
+        "keys": Field("keys", "map[string]string", default=first, later_defaults=((30, later),)),
         "map": Field("map", "map[string]string", later_defaults=((30, {"a": 1}),), unset="nil"),
         "type": Field("type", "any", default=5, later_defaults=((30, "five"),), unset="nil"),
     }
@@ -253,11 +253,7 @@ def test_defaults_of_other_types(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_fields_and_flags_are_those_of_the_target(
-    flags: tuple[str, ...],
-    config: dict[str, int],
-    own: dict[str, int] | None,
-    severities: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    flags: t.Any, config: t.Any, own: t.Any, severities: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A later table may have a field that became a pointer, and a flag that is gone, with a default that changes."""
     number = Field("number", "int32", default=1, later_defaults=((30, 2),), unset="zero", nil_since=30)
@@ -302,10 +298,3 @@ def test_what_a_checkpoint_pins(flags: list[str], facts: dict[str, t.Any], sever
 def test_a_drop_in_that_turns_off_the_gate_of_a_new_default(files: dict[str, t.Any], names: list[str]) -> None:
     found = config_findings.values(facts_of("v1.34.0", **files), 35)
     assert [one.name for one in found if one.severity == node_facts.STOPS] == names
-
-
-def test_what_is_said_of_a_pinned_default() -> None:
-    found = config_findings.defaults(facts_of("v1.26.0", config={"kubeAPIQPS": 5}, own={}), 27)
-    (one,) = (one for one in found if one.severity == "stays")
-    assert one.message == "only the checkpoint sets it, to the old default; the new default is not used: 5 -> 50"
-    assert one.where == CHECKPOINT

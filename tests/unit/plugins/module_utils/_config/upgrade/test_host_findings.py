@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade import upgrade
 from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, SOCKET, facts_of
 
+OTHER_SOCKET = "--container-runtime-endpoint=unix:///x"
 LIMITED = {"memorySwap": {"swapBehavior": "LimitedSwap"}}
 
 
@@ -68,28 +69,20 @@ def test_runtimes(runtime: str | None, version: str | None, target: int, severit
         (SOCKET, {}, None, 33, []),
         (SOCKET, {}, None, 34, ["changes"]),
         ("--max-pods=6", {}, None, 34, []),
-        ("--container-runtime-endpoint=unix:///x", {}, None, 34, ["changes"]),
-        ("--container-runtime-endpoint=unix:///x", {}, {}, 34, ["stops", "stays"]),
-        (
-            "--container-runtime-endpoint=unix:///x",
-            {"containerRuntimeEndpoint": "unix:///x"},
-            {},
-            34,
-            ["changes", "stays"],
-        ),
+        (OTHER_SOCKET, {}, None, 34, ["changes"]),
+        (OTHER_SOCKET, {}, {}, 34, ["stops", "stays"]),
+        (OTHER_SOCKET, {"containerRuntimeEndpoint": "unix:///x"}, {}, 34, ["changes", "stays"]),
         (SOCKET, {}, {}, 34, ["changes", "stays"]),
     ],
 )
-def test_the_socket_in_the_file_of_kubeadm(
-    flag: str, config: dict[str, t.Any], own: dict[str, t.Any] | None, target: int, severities: list[str]
-) -> None:
+def test_the_socket_in_kubeadms_file(flag: str, config: t.Any, own: t.Any, target: int, severities: t.Any) -> None:
     found = list(upgrade.check(facts_of("v1.32.0", flag, config=config, own=own), target))
     assert [one.severity for one in found] == severities
     assert {one.where for one in found if one.kind == "runtime"} <= {f"{ENV}, line 1"}
 
 
 def test_what_is_said_of_the_socket() -> None:
-    (stops, _stays) = upgrade.check(facts_of("v1.32.0", "--container-runtime-endpoint=unix:///x", own={}), 34)
+    (stops, _stays) = upgrade.check(facts_of("v1.32.0", OTHER_SOCKET, own={}), 34)
     assert (stops.message, stops.remedy) == (
         "`kubeadm upgrade node` removes the flag from kubeadm-flags.env and writes containerRuntimeEndpoint into the "
         "node's own files, which the kubelet does not read because of its checkpoint: it would use "

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import typing as t
 
 import pytest
@@ -15,17 +16,14 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.upgrade.
 from tests.support.api.upgrading import CHECKPOINT, ENV, OWN, SOCKET, found, result
 from tests.support.kubelets.table_minors import BEYOND
 
-# What a node of kubeadm 1.23 with dockershim has on its command line.
-DOCKERSHIM = ("--network-plugin=cni", "--cni-bin-dir", "/opt/cni/bin", "--pod-infra-container-image=pause:3.6")
 ALONE = {"file": "/etc/kubernetes/manifests/etcd.yaml", "name": "etcd", "refers_to": ["Secret certs"]}
-ALLOWED = {"featureGates": {"PreventStaticPodAPIReferences": False}}
+ALONE_GATE = "PreventStaticPodAPIReferences"
+ALLOWED = {"featureGates": {ALONE_GATE: False}}
+GRACEFUL = {"featureGates": {"GracefulNodeShutdown": False}}
+AWARE = {"featureGates": {"HugepageAwareEviction": False}}
 GONE_GATES = ("AnyVolumeDataSource", "RelaxedDNSSearchValidation", "SidecarContainers")
 GONE_FLAGS = ("--boot-id-file=/etc/boot-id", "--storage-driver-db=cadvisor")
 FACTOR = {"memoryThrottlingFactor": 0.9}
-
-
-def with_gates(version: str, **gates: bool) -> dict[str, t.Any]:
-    return result(version, config={"featureGates": gates})
 
 
 def in_words(given: dict[str, t.Any], target: int, *severities: str) -> list[str]:
@@ -35,28 +33,15 @@ def in_words(given: dict[str, t.Any], target: int, *severities: str) -> list[str
 @pytest.mark.parametrize(
     ("given", "target", "stops"),
     [
-        (
-            result("v1.23.17", *DOCKERSHIM),
-            24,
-            ["flag --cni-bin-dir", "flag --network-plugin", "runtime --container-runtime"],
-        ),
         (result("v1.33.13"), 36, []),
-        # On since 1.28, locked since 1.30, gone since 1.33.
-        (with_gates("v1.28.7", AdmissionWebhookMatchConditions=False), 32, ["gate AdmissionWebhookMatchConditions"]),
         # Two gates that are on by default need this one from 1.35 on.
-        (with_gates("v1.34.1", GracefulNodeShutdown=False), 34, []),
-        (with_gates("v1.34.1", GracefulNodeShutdown=False), 35, ["gate GracefulNodeShutdown"] * 2),
-        (result("v1.34.1", cgroup_version=1), 35, ["cgroup failCgroupV1"]),
-        (result("v1.36.2", config={"maxPods": -1}), 36, ["value maxPods"]),
+        (result("v1.34.1", config=GRACEFUL), 34, []),
+        (result("v1.34.1", config=GRACEFUL), 35, ["gate GracefulNodeShutdown"] * 2),
         (result("v1.33.1", static_pods=[ALONE]), 33, []),
         (result("v1.33.1", static_pods=[ALONE]), 34, ["pod etcd"]),
         (result("v1.36.2", static_pods=[ALONE], config=ALLOWED), 36, []),
         # The gate is gone in 1.37, and stops the kubelet too.
-        (
-            result("v1.36.2", static_pods=[ALONE], config=ALLOWED),
-            37,
-            ["gate PreventStaticPodAPIReferences", "pod etcd"],
-        ),
+        (result("v1.36.2", static_pods=[ALONE], config=ALLOWED), 37, [f"gate {ALONE_GATE}", "pod etcd"]),
     ],
 )
 def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[str]) -> None:
@@ -66,22 +51,8 @@ def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[
 @pytest.mark.parametrize(
     ("given", "target", "changes"),
     [
-        # What a file, a drop-in or a flag sets does not change.
-        (
-            result(
-                "v1.26.15",
-                SOCKET,
-                "--kube-api-qps=7",
-                config={"eventBurst": 9},
-                dropins={"/d/1.conf": {"eventRecordQPS": 0, **FACTOR}},
-            ),
-            27,
-            ["changes default kubeAPIBurst"],
-        ),
-        # Zero means the default where the field is no pointer.
+        # What a file sets does not change.
         (result("v1.29.0", config={"evictionHard": {"memory.available": "1Gi"}}), 30, []),
-        (result("v1.33.13"), 34, []),
-        (result("v1.33.13"), 36, ["changes default imagePullCredentialsVerificationPolicy"]),
         (result("v1.36.2", runtime_version="1.7.2"), 37, ["changes default memoryThrottlingFactor"]),
         (result("v1.36.2", config={"eventRecordQPS": 0, **FACTOR}), 37, ["changes value eventRecordQPS"]),
         (result("v1.36.2", config={"eventRecordQPS": 50, **FACTOR}), 37, []),
@@ -92,42 +63,21 @@ def test_what_stops_a_kubelet(given: dict[str, t.Any], target: int, stops: list[
         ),
         (result("v1.35.0", "--event-qps=0", huge_pages=2**30), 36, []),
         (result("v1.37.0", "--event-qps=0", huge_pages=2**30), 37, []),
-        (
-            result("v1.36.2", config={**FACTOR, "featureGates": {"HugepageAwareEviction": False}}, huge_pages=2**30),
-            37,
-            [],
-        ),
-        (
-            result("v1.26.15", SOCKET, config={"eventBurst": 10, "eventRecordQPS": 6}, own={"eventRecordQPS": 6}),
-            27,
-            [
-                "changes default kubeAPIBurst",
-                "changes default kubeAPIQPS",
-                "changes default memoryThrottlingFactor",
-                "stays default eventBurst",
-                "stays delivery checkpoint",
-            ],
-        ),
+        (result("v1.36.2", config={**FACTOR, **AWARE}, huge_pages=2**30), 37, []),
+        (result("v1.34.0", own={}), 34, ["stays delivery checkpoint"]),
     ],
 )
 def test_what_changes_and_what_stays(given: dict[str, t.Any], target: int, changes: list[str]) -> None:
     assert in_words(given, target) == changes
 
 
-@pytest.mark.parametrize("by_flag", [False, True])
-def test_five_things_that_stop_1_37_each_with_file_and_line(by_flag: bool) -> None:
+def test_five_things_that_stop_1_37_each_with_file_and_line() -> None:
     """What 1.37 removed. What a later version knows is unknown, but the flags do not come back."""
-    flags, config, lines = GONE_FLAGS, {}, {}
-    if by_flag:
-        flags += ("--feature-gates=" + ",".join(f"{name}=true" for name in GONE_GATES),)
-    else:
-        config = {"featureGates": dict.fromkeys(GONE_GATES, True)}
-        lines = {OWN: {f"featureGates.{name}": line for line, name in enumerate(GONE_GATES, 12)}}
-    given = result("v1.36.2", *flags, config=config, lines=lines)
+    numbers = dict(zip(GONE_GATES, (12, 13, 14), strict=True))
+    lines = {OWN: {f"featureGates.{name}": line for name, line in numbers.items()}}
+    given = result("v1.36.2", *GONE_FLAGS, config={"featureGates": dict.fromkeys(GONE_GATES, True)}, lines=lines)
     rows = [row for row in upgrade.row(given, 37)["findings"] if row["severity"] == "stops"]
-    where = {name: f"{OWN}, line {line}" for line, name in enumerate(GONE_GATES, 12)}
-    if by_flag:
-        where = dict.fromkeys(GONE_GATES, f"flag --feature-gates in {ENV}, line 1")
+    where = {name: f"{OWN}, line {line}" for name, line in numbers.items()}
     where.update(dict.fromkeys(("--boot-id-file", "--storage-driver-db"), f"{ENV}, line 1"))
     assert {row["name"]: row["where"] for row in rows} == where and len(rows) == 5
     beyond = found(BEYOND, given, "stops", "unknown")
@@ -140,13 +90,9 @@ def test_a_static_pod_that_cannot_be_read_is_unknown() -> None:
 
 
 def test_each_finding_names_its_places_and_its_remedy() -> None:
-    given = result(
-        "v1.28.7",
-        "--feature-gates=AppArmor=true",
-        "--pod-infra-container-image=pause:3.9",
-        config={"featureGates": {"AppArmor": True}},
-        dropins={"/d/1.conf": {"featureGates": {"AppArmor": True}}},
-    )
+    flags = ("--feature-gates=AppArmor=true", "--pod-infra-container-image=pause:3.9")
+    gates = {"featureGates": {"AppArmor": True}}
+    given = result("v1.28.7", *flags, config=gates, dropins={"/d/1.conf": gates})
     rows = upgrade.row(given, 36)
     assert rows["kubelet_version"] == "v1.28.7"
     gate, flag = (next(row for row in rows["findings"] if row["kind"] == kind) for kind in ("gate", "flag"))
@@ -230,13 +176,8 @@ def node(*rows: Finding, version: str | None = "v1.28.7") -> dict[str, t.Any]:
 
 
 def test_nodes_with_the_same_findings_stand_together() -> None:
-    nodes = {
-        **{f"n{number}": node(STOP, CHANGE) for number in range(40)},
-        "m1": node(),
-        "m2": node(CHANGE),
-        "m3": node(LOST, version=None),
-        "m4": node(STOP, LOST),
-    }
+    nodes = {f"n{number}": node(STOP, CHANGE) for number in range(40)}
+    nodes.update(m1=node(), m2=node(CHANGE), m3=node(LOST, version=None), m4=node(STOP, LOST))
     assert upgrade.lines(nodes, 36) == [
         "40 nodes (n0, n1, n2, n3, n4 and 35 more) (v1.28.7):",
         "  stops: gate A (/f): it is gone. Remove it.",
@@ -268,11 +209,7 @@ def test_a_target_beyond_the_tables_is_said_once() -> None:
 
 
 def test_what_stops_a_kubelet_comes_first_and_order_does_not_depend_on_input() -> None:
-    rows = [
-        node_facts.Finding(severity, kind, name, "why", "Do.")
-        for severity in node_facts.SEVERITIES
-        for kind in node_facts.KINDS
-        for name in ("a", "b")
-    ]
+    ordered = itertools.product(node_facts.SEVERITIES, node_facts.KINDS, ("a", "b"))
+    rows = [Finding(severity, kind, name, "why", "Do.") for severity, kind, name in ordered]
     shuffled = [*rows[1::2], *rows[::2]]
     assert sorted(shuffled, key=node_facts.order) == rows
