@@ -41,7 +41,7 @@ def unchanged(source: t.Any, **more: t.Any) -> dict[str, t.Any]:
 
 @pytest.mark.parametrize("check_mode", [False, True])
 def test_assign(check_mode: bool) -> None:
-    """One LIST, one GET a distinct ConfigMap, one PATCH a node that changes; dry in check mode."""
+    """One LIST, one GET a distinct ConfigMap that is assigned, one PATCH a node that changes; dry in check mode."""
     calls = (
         listed(node("n1", config=LISTENS), node("n2", place("old"), LISTENS), node("n3", place("config-b"), LISTENS)),
         get("config-a"),
@@ -58,6 +58,8 @@ def test_assign(check_mode: bool) -> None:
         "n3": unchanged(place("config-b")),
     }
     assert result["summary"] == {"nodes": 3, "changed": 2, "failed": 0, "unchanged": 1}
+    # No sources cost nothing.
+    assert assigned(sources={})["nodes"] == {}
     after = "spec.configSource: kube-system/config-a key kubelet\n"
     assert [(diff["before_header"], diff["before"], diff["after"]) for diff in result["diff"]] == [
         ("Node n1", "spec.configSource: the local config\n", after),
@@ -76,13 +78,6 @@ def test_reset() -> None:
     )
     states = {name: row["state"] for name, row in result["nodes"].items()}
     assert states == {"n1": "reset", "n2": "reset", "n3": "unchanged"}
-
-
-def test_unchanged_nodes_cost_one_list() -> None:
-    """Not even their ConfigMap is looked at. No sources cost nothing."""
-    result = assigned(listed(node("n1", place(), LISTENS)))
-    assert assigned(sources={})["nodes"] == {}
-    assert (result["changed"], result["diff"]) == (False, [])
 
 
 @pytest.mark.parametrize(

@@ -100,18 +100,6 @@ def test_unwell_for_long(clock: Clock, change: Change) -> None:
     assert 1012 + soak.UNWELL <= clock.now <= 1012 + soak.UNWELL + 2 * soak.LOOK
 
 
-@pytest.mark.parametrize(("second", "ok"), [(20, 1), (70, 1), (400, 0)])
-def test_unwell_for_a_while(clock: Clock, second: int, ok: int) -> None:
-    """Within the soak, and shortly after its end."""
-    api = cluster(clock, done())
-    clock.at(40, lambda: api.nodes.update(n1=done(ready="False")))
-    clock.at(max(second, 41), lambda: api.nodes.update(n1=done()))
-    if ok:
-        assert run(api)["summary"]["ok"] == 1
-    else:
-        assert state(fail(api)) == "not_ready"
-
-
 def test_a_kubelet_that_is_dead_from_the_beginning(clock: Clock) -> None:
     api = cluster(clock, done("n1"), done("n2"))
     api.births["n1"] = REFUSED
@@ -156,35 +144,6 @@ def test_a_heartbeat_of_the_node_object(clock: Clock) -> None:
     for second in range(10, 600, 10):
         clock.at(second + 0.1, lambda: setattr(api, "renewed", {}))
     assert run(api)["summary"]["ok"] == 1
-
-
-def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
-    """Even if longer than UNWELL: no state of the kubelets is known during the outage."""
-    api = cluster(clock, done("n1"), done("n2"))
-    clock.at(3, lambda: api.answers.update({"*": AWAY}))
-    clock.at(50, lambda: api.answers.pop("*"))
-    assert run(api)["summary"]["ok"] == 2
-    clock.at(clock.now - 1000 + 50, lambda: api.answers.update({"*": AWAY}))
-    clock.at(clock.now - 1000 + 110, lambda: api.answers.pop("*"))
-    assert run(api)["summary"]["ok"] == 2
-
-
-def test_what_was_not_seen_does_not_count(clock: Clock) -> None:
-    """A node that was not Ready before and after the API server was away may have been Ready in between."""
-    api = cluster(clock, done())
-    clock.at(18, lambda: api.nodes.update(n1=done(ready="False")))
-    clock.at(22, lambda: api.answers.update({"*": AWAY}))
-    clock.at(100, lambda: api.answers.pop("*"))
-    clock.at(120, lambda: api.nodes.update(n1=done()))
-    assert run(api, seconds=240)["summary"]["ok"] == 1
-
-
-def test_an_outage_of_the_api_server_during_a_check(clock: Clock) -> None:
-    """Between the LIST and the requests to kubelets: it is not a failure of the kubelets."""
-    api = cluster(clock, done())
-    clock.at(28, lambda: api.births.update(n1=AWAY))
-    clock.at(200, lambda: api.births.update(n1=1000.0))
-    assert run(api, seconds=240)["summary"]["ok"] == 1
 
 
 def test_an_outage_of_the_api_server_until_the_end(clock: Clock) -> None:
@@ -239,12 +198,32 @@ def restart(second: float) -> Act:
     return lambda clock, api: clock.at(second, lambda: api.births.update(n1=1000.0 + second))
 
 
-def away(second: float, until: float, birth: float) -> Act:
+def away(second: float, until: float, birth: float, answer: ApiError = REFUSED) -> Act:
     """Let the kubelet not answer for a while."""
 
     def set_up(clock: Clock, api: Direct) -> None:
-        clock.at(second, lambda: api.births.update(n1=REFUSED))
+        clock.at(second, lambda: api.births.update(n1=answer))
         clock.at(until, lambda: api.births.update(n1=birth))
+
+    return set_up
+
+
+def cut_off(second: float, until: float) -> Act:
+    """Let the API server not answer for a while."""
+
+    def set_up(clock: Clock, api: Direct) -> None:
+        clock.at(second, lambda: api.answers.update({"*": AWAY}))
+        clock.at(until, lambda: api.answers.pop("*"))
+
+    return set_up
+
+
+def unready(second: float, until: float) -> Act:
+    """Let the node not be Ready for a while."""
+
+    def set_up(clock: Clock, api: Direct) -> None:
+        clock.at(second, lambda: api.nodes.update(n1=done(ready="False")))
+        clock.at(until, lambda: api.nodes.update(n1=done()))
 
     return set_up
 
@@ -287,6 +266,30 @@ def acted(clock: Clock, birth: float, *acts: Act) -> Direct:
     for act in acts:
         act(clock, api)
     return api
+
+
+@pytest.mark.parametrize(
+    ("seconds", "acts", "found"),
+    [
+        # Within the soak, shortly after its end, and long after it.
+        (60, (unready(40, 41),), "active"),
+        (60, (unready(40, 70),), "active"),
+        (60, (unready(40, 400),), "not_ready"),
+        (60, (cut_off(3, 50),), "active"),
+        # Longer than UNWELL: no state of the kubelets is known meanwhile.
+        (60, (cut_off(50, 112),), "active"),
+        # A node that was not Ready before and after the API server was away may have been Ready in between.
+        (240, (unready(18, 120), cut_off(22, 100)), "active"),
+        # Between the LIST and the requests to kubelets, it is not a failure of the kubelets.
+        (240, (away(28, 200, 1000.0, AWAY),), "active"),
+    ],
+)
+def test_outages(clock: Clock, seconds: int, acts: Acts, found: str) -> None:
+    api = acted(clock, 1000.0, *acts)
+    if found == "active":
+        assert run(api, seconds=seconds)["summary"]["ok"] == 2
+    else:
+        assert state(fail(api, seconds=seconds)) == found
 
 
 @pytest.mark.parametrize("acts", SAME.values(), ids=SAME)
