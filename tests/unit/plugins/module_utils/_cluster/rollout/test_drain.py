@@ -68,13 +68,10 @@ def test_eviction_version(resource: dict[str, str], version: str) -> None:
 
 def test_evict() -> None:
     """By uid, and not repeated. Without dry runs a forecast sends nothing: the pod would be gone."""
-    body = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"namespace": "default", "name": "a"},
-        "deleteOptions": {"preconditions": {"uid": "u"}},
-    }
-    evicted = ("u", {"namespace": "default", "name": "a"})
+    meta = {"namespace": "default", "name": "a"}
+    wanted = {"metadata": meta, "deleteOptions": {"preconditions": {"uid": "u"}}}
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", **wanted}
+    evicted = ("u", meta)
     with Calls(Call("POST", "/api/v1/namespaces/default/pods/a/eviction", {}, (), body)) as api:
         drain_steps.evict(api, "policy/v1", evicted, None, False)
     assert api.budgets == [0.0]

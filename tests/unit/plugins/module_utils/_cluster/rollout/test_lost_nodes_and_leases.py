@@ -172,13 +172,8 @@ class Leased(Direct):
     """A node whose kubelet does nothing; `renewed` are the seconds of all renewals, from `lost` on they fail."""
 
     def __init__(self, clock: Clock, *nodes: dict[str, t.Any]) -> None:
-        super().__init__(
-            *nodes,
-            pods=[pod("a", **OWNED)],
-            configmaps=[configmap(content=text(maxPods=50))],
-            live={"n1": live(maxPods=50)},
-            clock=clock,
-        )
+        maps = [configmap(content=text(maxPods=50))]
+        super().__init__(*nodes, pods=[pod("a", **OWNED)], configmaps=maps, live={"n1": live(maxPods=50)}, clock=clock)
         self.leases["mine"] = {"metadata": {"name": "mine", "uid": "u"}, "spec": {"holderIdentity": "me"}}
         self.lost = 1e9
         self.moments: list[float] = []

@@ -31,6 +31,8 @@ from tests.support.api.assigning import (
 from tests.support.api.calls import CONFIGMAPS, NODES, Call
 from tests.support.api.objects import configmap, live, node, place, reference, status, text
 
+THREE = listed(*(node(name, config=LISTENS) for name in ("n1", "n2", "n3")))
+
 
 def unchanged(source: t.Any, **more: t.Any) -> dict[str, t.Any]:
     """Return the row of a node with native delivery, by default one that is not changed."""
@@ -69,13 +71,8 @@ def test_assign(check_mode: bool) -> None:
 
 def test_reset() -> None:
     """Also a node whose kubelet does not listen any more: its spec is tidied."""
-    result = assigned(
-        listed(node("n1", place(), LISTENS), node("n2", place()), node("n3")),
-        patch("n1", None),
-        patch("n2", None),
-        state="absent",
-        nodes=["n1", "n2", "n3"],
-    )
+    found = listed(node("n1", place(), LISTENS), node("n2", place()), node("n3"))
+    result = assigned(found, patch("n1", None), patch("n2", None), state="absent", nodes=["n1", "n2", "n3"])
     states = {name: row["state"] for name, row in result["nodes"].items()}
     assert states == {"n1": "reset", "n2": "reset", "n3": "unchanged"}
 
@@ -122,11 +119,7 @@ def test_what_an_assignment_does_not_need(given: dict[str, t.Any], calls: tuple[
 )
 def test_sources_that_no_kubelet_could_use(answer: t.Any, message: str) -> None:
     """Each is looked at once and named for each of its nodes; nothing is written, to no node."""
-    calls = (
-        listed(node("n1", config=LISTENS), node("n2", config=LISTENS), node("n3", config=LISTENS)),
-        get(answer=answer),
-        get("config-b"),
-    )
+    calls = THREE, get(answer=answer), get("config-b")
     failed = refused(*calls, words=f"n1: .*{message}", sources={"n1": place(), "n2": place(), "n3": place("config-b")})
     assert set(failed.failures) == {"n1", "n2"}
     assert "kube-system/config-a key kubelet" in failed.failures["n2"]
@@ -153,14 +146,9 @@ def test_field_that_the_api_server_drops(check_mode: bool) -> None:
 
 def test_some_patches_fail() -> None:
     """The others are done; what is not known is called unknown."""
-    calls = (
-        listed(node("n1", config=LISTENS), node("n2", config=LISTENS), node("n3", config=LISTENS)),
-        get(),
-        patch("n1", place(), ApiError(422, "invalid")),
-        patch("n2", place()),
-        patch("n3", place(), ApiError(0, "no usable answer", transient=True)),
-    )
-    failed = refused(*calls, nodes=["n1", "n2", "n3"], source=place())
+    invalid = patch("n1", place(), ApiError(422, "invalid"))
+    cut = patch("n3", place(), ApiError(0, "no usable answer", transient=True))
+    failed = refused(THREE, get(), invalid, patch("n2", place()), cut, nodes=["n1", "n2", "n3"], source=place())
     assert failed.failures == {"n1": "invalid", "n3": "no usable answer"}
     rows = failed.result["nodes"]
     assert [(row["state"], row["changed"], row["error"]) for row in rows.values()] == [
@@ -179,12 +167,9 @@ A = reference()
 
 @pytest.fixture
 def api() -> Direct:
-    return Direct(
-        node("n1", config=status()),
-        node("n2", config=status()),
-        configmaps=[configmap(content=text(maxPods=50))],
-        live={name: live(maxPods=50) for name in ("n1", "n2")},
-    )
+    found = [node(name, config=status()) for name in ("n1", "n2")]
+    now = dict.fromkeys(("n1", "n2"), live(maxPods=50))
+    return Direct(*found, configmaps=[configmap(content=text(maxPods=50))], live=now)
 
 
 def run(api: Direct, check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:

@@ -90,18 +90,10 @@ def test_one_delivery_does_not_work_against_the_other(found: dict[str, t.Any], d
 def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
     """It is no previous source: the node goes on with what it runs."""
     runs = status(reference(), reference())
-    assert assigned(
-        listed(node("n1", place(), runs)),
-        get(),
-        mark("n1", reference(), node("n1", place(), runs, marked=reference())),
-        delivery="checkpoint",
-    )["changed"]
-    assert assigned(
-        listed(node("n1", config=LISTENS, marked=reference())),
-        get(),
-        patch("n1", place(), notes={}),
-        sources={"n1": {**place(), "delivery": "native"}},
-    )["changed"]
+    there = mark("n1", reference(), node("n1", place(), runs, marked=reference()))
+    assert assigned(listed(node("n1", place(), runs)), get(), there, delivery="checkpoint")["changed"]
+    back = listed(node("n1", config=LISTENS, marked=reference())), get(), patch("n1", place(), notes={})
+    assert assigned(*back, sources={"n1": {**place(), "delivery": "native"}})["changed"]
 
 
 NEW = {"version": "v1.36.2"}
@@ -116,13 +108,9 @@ def asked(answer: t.Any) -> Call:
 def test_a_drop_in_is_named_in_the_annotation() -> None:
     """Its content is returned for the node as that of a checkpoint. A new node of 1.32 or later gets one by default."""
     after = node("n1", marked=reference(), delivery="dropin", **NEW)
-    calls = (
-        listed(node("n1", **NEW)),
-        get(),
-        asked({"kubeletconfig": live(maxPods=9)}),
-        mark("n1", reference(), after, False, FROM_LOCAL, "dropin"),
-    )
-    result = assigned(*calls)
+    ran = asked({"kubeletconfig": live(maxPods=9)})
+    write = mark("n1", reference(), after, False, FROM_LOCAL, "dropin")
+    result = assigned(listed(node("n1", **NEW)), get(), ran, write)
     row = result["nodes"]["n1"]
     assert (row["delivery"], row["state"], row["source"]) == ("dropin", "assigned", reference())
     assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}

@@ -55,15 +55,9 @@ def test_dump() -> None:
         assert document.variant(config) == variant
         assert HEADER.items() <= config.items()
     assert table["variants"][second["variant"]]["maxPods"] == 50
-    assert first | {"restored": None} == {
-        "variant": first["variant"],
-        "kubelet_version": "v1.20.2",
-        "machine_specific": [],
-        "restored": None,
-        "delivery": "native",
-        "source": place(),
-        "status": status(reference()),
-    }
+    found = {"delivery": "native", "source": place(), "status": status(reference())}
+    made = {"variant": first["variant"], "restored": first["restored"], "machine_specific": []}
+    assert first == {"kubelet_version": "v1.20.2", **found, **made}
     assert [second[key] for key in ("kubelet_version", "source", "status")] == ["v1.22.1", None, None]
     assert (third["own"], third["capacity"], third["follower"]) == (own, has, '{"own":[]}')
 
@@ -77,11 +71,8 @@ def test_a_row_says_that_the_host_of_the_node_was_asked(read: str | None, shown:
 
 def test_options_choose_the_nodes_and_the_facts() -> None:
     """Without facts for tasks that register the result."""
-    calls = (
-        Call("GET", NODES, items(node("n1"), node("n2")), (("labelSelector", "a"), *PAGE)),
-        configz("n2", {}),
-        configz("n1", {}),
-    )
+    both = Call("GET", NODES, items(node("n1"), node("n2")), (("labelSelector", "a"), *PAGE))
+    calls = both, configz("n2", {}), configz("n1", {})
     given = {"nodes": ["n2", "n1"], "label_selectors": ["a"]}
     with Calls(*calls) as session, Calls(*calls) as other:
         facts = dump.dump(session, {**given, "facts": True}, True)
@@ -172,13 +163,8 @@ def test_what_is_no_dump_is_refused(current: dict[str, t.Any], back: bool) -> No
 def options(config: t.Any = None, names: str = "n1", node_configs: t.Any = None, **given: t.Any) -> dict[str, t.Any]:
     row = {**ROW, "variant": "v"}
     current = {"variants": {"v": {**HEADER, **live(maxPods=110)}}, "nodes": {name: dict(row) for name in names.split()}}
-    return {
-        "plan": plan.make_plan(plan.Request(current, config, node_configs, allow_effect="reboot")),
-        "current": current,
-        "refuse": True,
-        "allow_pods": 0,
-        **given,
-    }
+    made = plan.make_plan(plan.Request(current, config, node_configs, allow_effect="reboot"))
+    return {"plan": made, "current": current, "refuse": True, "allow_pods": 0, **given}
 
 
 def listed(*names: str) -> Call:

@@ -26,6 +26,7 @@ TEXT = document.render(CONFIG)
 NAME = document.configmap_name("base", TEXT)
 GONE = ApiError(404, "not found", "NotFound")
 STAGED = f"{PREFIX}staged-until"
+OURS = {"app.kubernetes.io/managed-by": "livenodes.kubelet"}
 
 
 def day(ahead: int) -> str:
@@ -34,33 +35,14 @@ def day(ahead: int) -> str:
 
 
 def options(**given: t.Any) -> dict[str, t.Any]:
-    return {
-        "state": "present",
-        "variants": None,
-        "src": None,
-        "name": "base",
-        "namespace": "kube-system",
-        "key": "kubelet",
-        "immutable": True,
-        "keep_days": 0,
-        **given,
-    }
+    usual = {"state": "present", "name": "base", "namespace": "kube-system", "key": "kubelet", "immutable": True}
+    return {**usual, "variants": None, "src": None, "keep_days": 0, **given}
 
 
 def body(name: str = NAME, content: str = TEXT, **fields: t.Any) -> dict[str, t.Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "data": {"kubelet": content},
-        "immutable": True,
-        "metadata": {
-            "namespace": "kube-system",
-            "name": name,
-            "labels": {"app.kubernetes.io/managed-by": "livenodes.kubelet"},
-            "annotations": {f"{PREFIX}variant": VARIANT},
-        },
-        **fields,
-    }
+    meta = {"namespace": "kube-system", "name": name, "labels": OURS, "annotations": {f"{PREFIX}variant": VARIANT}}
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"kubelet": content}, "immutable": True}
+    return {**made, "metadata": meta, **fields}
 
 
 def get(answer: t.Any, name: str = NAME) -> Call:
@@ -196,9 +178,8 @@ def test_secrets_are_masked_in_the_diff() -> None:
 
 def test_a_staged_configmap_is_marked_when_it_is_created_only() -> None:
     """A later write would change its resourceVersion, and kubelets with native delivery that run it would restart."""
-    labels = {"app.kubernetes.io/managed-by": "livenodes.kubelet", STAGED: day(7)}
     marked = body()
-    marked["metadata"] = {**marked["metadata"], "labels": labels}
+    marked["metadata"]["labels"] = {**OURS, STAGED: day(7)}
     assert pushed(get(GONE), Call("POST", CONFIGMAPS, configmap(NAME, TEXT), body=marked), keep_days=7)["changed"]
     assert not pushed(get(configmap(NAME, TEXT)), keep_days=7)["changed"]
 
