@@ -28,6 +28,10 @@ from tests.support.api.assigning import (
 from tests.support.api.calls import NODES, Call
 from tests.support.api.objects import live, node, place, reference, status, text
 
+NEW = {"version": "v1.36.2"}
+OTHER = reference("other")
+RAN_OLD = status(reference("old"), reference("old"))
+
 
 def test_each_node_by_what_it_is() -> None:
     """One of three nodes without a source follows its Node, two do not; the ConfigMap they share is read once."""
@@ -67,18 +71,10 @@ def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
     ("found", "delivery", "message"),
     [
         (node("n1", place("other"), LISTENS), "checkpoint", "follows spec.configSource .kube-system/other .* migrate"),
-        (
-            node("n1", marked=reference("other"), config=LISTENS),
-            "native",
-            "runs a checkpoint of .*/other .* playbook migrate",
-        ),
+        (node("n1", marked=OTHER, config=LISTENS), "native", "a checkpoint of .*/other .* with the playbook migrate"),
         (node("n1", version="v1.29.3"), "dropin", "v1.29.3 does not read drop-ins .kubelets from 1.30 on do"),
-        (node("n1", marked=reference("other"), version="v1.36.2"), "dropin", "runs a checkpoint of .* migrate"),
-        (
-            node("n1", marked=reference("other"), delivery="dropin", version="v1.36.2"),
-            "checkpoint",
-            "runs a dropin of kube-system/other .* migrate",
-        ),
+        (node("n1", marked=OTHER, **NEW), "dropin", "runs a checkpoint of .* migrate"),
+        (node("n1", marked=OTHER, delivery="dropin", **NEW), "checkpoint", "runs a dropin of .*/other .* migrate"),
     ],
 )
 def test_one_delivery_does_not_work_against_the_other(found: dict[str, t.Any], delivery: str, message: str) -> None:
@@ -94,10 +90,6 @@ def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
     assert assigned(listed(node("n1", place(), runs)), get(), there, delivery="checkpoint")["changed"]
     back = listed(node("n1", config=LISTENS, marked=reference())), get(), patch("n1", place(), notes={})
     assert assigned(*back, sources={"n1": {**place(), "delivery": "native"}})["changed"]
-
-
-NEW = {"version": "v1.36.2"}
-RAN_OLD = status(reference("old"), reference("old"))
 
 
 def asked(answer: t.Any) -> Call:

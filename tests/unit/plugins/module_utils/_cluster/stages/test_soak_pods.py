@@ -21,6 +21,7 @@ def put(pod_object: dict[str, t.Any], **status_fields: t.Any) -> None:
 
 
 REPORTED = "Pods that changed without a loss: default/a: deleted through the API"
+EVICTED, TAINTED = "EvictionByEvictionAPI", "DeletionByTaintManager"
 TARGET = {"type": "DisruptionTarget", "status": "True"}
 
 
@@ -31,7 +32,7 @@ TARGET = {"type": "DisruptionTarget", "status": "True"}
         (("Job", "backup"), {"phase": "Succeeded"}, ""),
         (("Job", "backup"), {"phase": "Failed"}, ""),
         (("DaemonSet", "agent"), {}, ""),
-        (("ReplicaSet", "web"), {"conditions": [{**TARGET, "reason": "EvictionByAPI"}]}, " (EvictionByAPI)"),
+        (("ReplicaSet", "web"), {"conditions": [{**TARGET, "reason": EVICTED}]}, f" ({EVICTED})"),
     ],
 )
 @pytest.mark.parametrize("ended", [True, False])
@@ -61,10 +62,7 @@ def test_pods_that_the_api_deleted(
     ("status", "reason"),
     [
         ({"phase": "Failed", "reason": "OutOfcpu"}, "OutOfcpu, then deleted"),
-        (
-            {"conditions": [{**TARGET, "reason": "DeletionByTaintManager"}]},
-            "deleted through the API (DeletionByTaintManager)",
-        ),
+        ({"conditions": [{**TARGET, "reason": TAINTED}]}, f"deleted through the API ({TAINTED})"),
         ({"containerStatuses": [{"name": "main", "restartCount": 2}]}, "container main restarted 2 times"),
     ],
 )

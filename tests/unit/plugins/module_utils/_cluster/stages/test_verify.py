@@ -18,6 +18,7 @@ from tests.support.api.verifying import LIVE, PODS, A, cluster, done, fail, hear
 
 LOAD, VALIDATE, _internal = verdict.MEANING
 B = reference("config-b")
+RUNS_B = "kube-system/config-b key kubelet"
 REFUSED = ApiError(503, "connection refused", transient=True)
 
 
@@ -85,7 +86,7 @@ def test_fell_back_names_the_cause(clock: Clock, content: str, cause: str) -> No
 @pytest.mark.parametrize(
     ("found", "state", "words"),
     [
-        (waiting(config=status(B, B)), "sync_error", "does not exist; its kubelet still runs kube-system/config-b key"),
+        (waiting(config=status(B, B)), "sync_error", f"does not exist; its kubelet still runs {RUNS_B}. Push it again"),
         (node("n1", place("theirs"), status()), "reassigned", "its spec.configSource names kube-system/theirs key"),
     ],
 )

@@ -214,7 +214,10 @@ FLAGS = (
     "maxPods is 110, not 50; clusterDNS is ['a'], not None. Only a flag of its kubelet can override them "
     "(--max-pods, --cluster-dns or --cluster-dnses): remove"
 )
-DROP_IN = "whether a flag (--max-pods) or a drop-in in --config-dir overrides it: the playbook drift names it"
+DROP_IN = (
+    "The API does not show whether a flag (--max-pods) or a drop-in in --config-dir overrides it: the "
+    "playbook drift names it"
+)
 
 
 @pytest.mark.parametrize(
