@@ -116,7 +116,7 @@ def test_a_refused_reset() -> None:
 
 
 def returned(api: t.Any) -> dict[str, t.Any]:
-    """Return the row of a node that has to go back from config-a to config-b."""
+    """Return the row of a node that is reverted from config-a to config-b."""
     failed = {"changed": True, "delivery": "checkpoint", "source": A, "previous": B, "uid": "uid-n1"}
     asked = {"nodes": {"n1": failed}, "current": None, "lease": None, "wait_timeout": 5, "wait_sleep": 1}
     return t.cast("dict[str, t.Any]", revert.revert(api, asked, False)["nodes"]["n1"])
