@@ -28,21 +28,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify, watch
 from tests.sim.api.direct import Clock, Direct
 
-WAITING = (
-    client_configuration,
-    kubelets,
-    lease,
-    node_requests,
-    drain,
-    drain_steps,
-    gate,
-    pause,
-    revert,
-    settle,
-    soak,
-    verify,
-    watch,
-)
+OF_ROLLOUTS = (drain, drain_steps, gate, pause, revert, settle)
+WAITING = (client_configuration, kubelets, lease, node_requests, *OF_ROLLOUTS, soak, verify, watch)
 
 
 @pytest.fixture

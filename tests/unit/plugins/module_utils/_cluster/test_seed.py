@@ -31,11 +31,10 @@ from tests.support.api.objects import HEADER, node
 CONFIG = {**HEADER, "maxPods": 50}
 VARIANT = document.variant(CONFIG)
 NAME = document.configmap_name("base", document.render(CONFIG))
-HOST: dict[str, t.Any] = {
-    "config_dir": "/var/lib/kubelet-config",
-    "options": {"unit": "kubelet.service", "dropin_dir": "", "trial_seconds": 60},
-    "follow": {},
-}
+OPTIONS = {"unit": "kubelet.service", "dropin_dir": "", "trial_seconds": 60}
+HOST: dict[str, t.Any] = {"config_dir": "/var/lib/kubelet-config", "options": OPTIONS, "follow": {}}
+PUSH = {"name": "base", "namespace": "kube-system", "key": "kubelet", "immutable": True, "keep_days": 9}
+USUAL = {**PUSH, "formats": ["cloud-init", "ignition", "tar"], "program": True}
 
 
 def row(variant: str = VARIANT, delivery: str = "checkpoint") -> dict[str, t.Any]:
@@ -57,19 +56,7 @@ class Group:
 
     def build(self, check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
         """Call the module."""
-        options = {
-            "plan": plan(),
-            "hosts": {"h1": HOST},
-            "dest": str(self.folder),
-            "formats": ["cloud-init", "ignition", "tar"],
-            "program": True,
-            "name": "base",
-            "namespace": "kube-system",
-            "key": "kubelet",
-            "immutable": True,
-            "keep_days": 9,
-            **given,
-        }
+        options = {"plan": plan(), "hosts": {"h1": HOST}, "dest": str(self.folder), **USUAL, **given}
         return seed.build(self.api, options, check_mode)
 
     def seed(self) -> dict[str, t.Any]:
@@ -150,7 +137,7 @@ OF_MACHINE = {**HEADER, "podCIDR": "10.0.0.0/24"}
         ({"hosts": {"h1": {"config_dir": "/x", "options": {}}}}, "the value of host h1 is .* options that have unit"),
         ({"hosts": {"h1": HOST, "h2": {**HOST, "config_dir": "/x"}}}, "differ in config_dir, .* on h1 and '/x' on h2"),
         (
-            {"hosts": {"h1": HOST, "h2": {**HOST, "options": {**HOST["options"], "unit": "k3s"}}}},
+            {"hosts": {"h1": HOST, "h2": {**HOST, "options": {**OPTIONS, "unit": "k3s"}}}},
             "differ in unit, which is 'kubelet.service' on h1 and 'k3s' on h2",
         ),
         # systemd would ignore the service, and the machine would join without a word.

@@ -11,25 +11,18 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
-    assign,
-    assign_step,
-    verdict,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, assign_step, verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import (
-    API,
-    AUTO,
-    SSH,
-    Answer,
-    Orders,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
 from tests.sim.api import roles
 from tests.sim.api.direct import Clock, Direct
 from tests.support.api.assigning import get, listed, options, refused
 from tests.support.api.calls import NODES, Call, Calls
 from tests.support.api.followers import RUNS_A, RUNS_B, TRIAL, UNUSED, A, B, followed
 from tests.support.api.objects import configmap, live, place
+
+FELL_BACK = {"assigned": {"configMap": A}, "active": {"configMap": B}, "error": "it ended"}
+API, AUTO, SSH = following.API, following.AUTO, following.SSH
 
 
 def trimmed(*given: t.Any, **more: t.Any) -> nodes.Node:
@@ -49,12 +42,7 @@ def trimmed(*given: t.Any, **more: t.Any) -> nodes.Node:
         (trimmed(A, Orders(attempt=3), Answer(configMap=A, attempt=2, refused="no")), AUTO, Orders(attempt=3)),
         (trimmed(A, Orders(attempt=3), Answer(configMap=A, attempt=3, refused="no")), AUTO, Orders(API, 4, 60, 90)),
         (
-            trimmed(
-                A,
-                Orders(attempt=3),
-                Answer(configMap=A, attempt=3),
-                reported={"assigned": {"configMap": A}, "active": {"configMap": B}, "error": "it ended"},
-            ),
+            trimmed(A, Orders(attempt=3), Answer(configMap=A, attempt=3), reported=FELL_BACK),
             AUTO,
             Orders(API, 4, 60, 90),
         ),
@@ -114,12 +102,7 @@ def test_a_node_without_a_follower_is_refused_before_anything_is_written() -> No
         (Answer(configMap=A, attempt=2, refused="it is too large"), RUNS_B, "refused", True),
         (Answer(configMap=A, attempt=2), RUNS_A, "active", False),
         # The guard has reported why it was reverted.
-        (
-            Answer(configMap=A, attempt=2, refused="not healthy"),
-            {"assigned": {"configMap": A}, "active": {"configMap": B}, "error": "not healthy"},
-            "fell_back",
-            True,
-        ),
+        (Answer(configMap=A, attempt=2, refused="not healthy"), FELL_BACK, "fell_back", True),
     ],
 )
 def test_how_an_answer_is_judged(answer: Answer, reported: t.Any, state: str, final: bool) -> None:
@@ -132,29 +115,31 @@ def test_a_refused_reset() -> None:
     assert (found.state, found.message) == ("refused", "no")
 
 
+def returned(api: t.Any) -> dict[str, t.Any]:
+    """Return the row of a node that is reverted from config-a to config-b."""
+    failed = {"changed": True, "delivery": "checkpoint", "source": A, "previous": B, "uid": "uid-n1"}
+    asked = {"nodes": {"n1": failed}, "current": None, "lease": None, "wait_timeout": 5, "wait_sleep": 1}
+    return t.cast("dict[str, t.Any]", revert.revert(api, asked, False)["nodes"]["n1"])
+
+
 def test_a_revert_that_is_ordered_needs_no_other_source(clock: Clock) -> None:
     """Another source would restart the kubelet once more, and replace the reason that the guard reports."""
-    failed = {"changed": True, "delivery": "checkpoint", "source": A, "previous": B, "uid": "uid-n1"}
     ordered, seen = Orders(attempt=2, trial=TRIAL, reason="slow"), Answer(configMap=A, attempt=2, trial=TRIAL)
-    back = {"assigned": {"configMap": A}, "active": {"configMap": B}, "error": "slow"}
     calls = (
         *[listed(followed(A, ordered, seen, reported=RUNS_A))] * 2,
-        listed(followed(A, ordered, seen._replace(judged=TRIAL), reported=back)),
+        listed(followed(A, ordered, seen._replace(judged=TRIAL), reported=FELL_BACK)),
         Call("GET", f"{NODES}/n1/proxy/configz", {"kubeletconfig": {"maxPods": 5}}),
     )
-    asked = {"nodes": {"n1": failed}, "current": None, "lease": None, "wait_timeout": 5, "wait_sleep": 1}
     with Calls(*calls) as session:
-        row = revert.revert(session, asked, False)["nodes"]["n1"]
-    assert (row["state"], row["changed"], row["error"]) == ("reverted", False, "slow")
+        row = returned(session)
+    assert (row["state"], row["changed"], row["error"]) == ("reverted", False, "it ended")
 
 
 def test_a_return_after_a_failure_is_another_attempt(clock: Clock) -> None:
     """The module that reverts a node writes its previous source for its follower, too."""
-    failed = {"changed": True, "delivery": "checkpoint", "source": A, "previous": B, "uid": "uid-n1"}
     start = followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, refused="no"), reported=RUNS_B)
     api = Direct(start, live={"n1": live(maxPods=5)})
-    asked = {"nodes": {"n1": failed}, "current": None, "lease": None, "wait_timeout": 5, "wait_sleep": 1}
-    row = revert.revert(api, asked, False)["nodes"]["n1"]
+    row = returned(api)
     assert row["ok"] and row["state"] == "refused" and may_read(api, "config-b")
     notes = api.nodes["n1"]["metadata"]["annotations"]
     assert notes[following.FOLLOW] == following.text(Orders(attempt=3))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stops a batch beside the budget: nodes that are away or silent, the window, a pause, labels that cost pods."""
+"""What stops a batch beside the budget: nodes that are away or silent, the window, labels that cost pods, a pause."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from tests.sim.api.direct import HEARTBEATS, Clock, Direct
 from tests.support.api import gating
 from tests.support.api.calls import CONFIGMAPS, NODES, PAGE, Call, Calls
 from tests.support.api.gating import GROUP, Node, group, refused, run
-from tests.support.api.objects import items, live, node, place, pod, status
+from tests.support.api.objects import configmap, items, live, node, place, pod, status
 
 pytestmark = pytest.mark.usefixtures("clock")
 TRIO = ["n1", "n2", "n3"]
-
-
-OPTIONS: dict[str, t.Any] = {"nodes": ["n1", "n2", "n3"], "label_selectors": None, "skip": True, "unready": False}
+OPTIONS: dict[str, t.Any] = {"nodes": TRIO, "label_selectors": None, "skip": True, "unready": False}
 DEAD = ApiError(503, "dial tcp: connection refused", "ServiceUnavailable")
 POSTING = "not Ready (KubeletReady: posting)"
 
@@ -49,19 +47,16 @@ def info(api: Direct, **options: t.Any) -> dict[str, t.Any]:
 )
 def test_who_is_away(second: t.Any, kubelet: t.Any, unready: bool, expected: str) -> None:
     listed = [node("n1"), *([second] if second else []), node("n3")]
+    for one in listed:
+        one["metadata"]["uid"] = f"uid-{one['metadata']['name']}"
     found = info(Direct(*listed, live={"n2": kubelet}), unready=unready)
-    assert list(found["nodes"]) == [one["metadata"]["name"] for one in listed]
+    # By the uid, a rollout knows a Node that was created again since its plan.
+    uids = {name: row["uid"] for name, row in found["nodes"].items()}
+    assert uids == {one["metadata"]["name"]: one["metadata"]["uid"] for one in listed}
     assert list(found["away"]) == (["n2"] if expected else [])
     if expected:
         row = found["away"]["n2"]
         assert (row["ok"], row["state"]) == (False, "skipped") and expected in row["message"]
-
-
-def test_a_row_has_the_uid_of_its_node() -> None:
-    """By it, a rollout knows a Node that was created again since its plan."""
-    listed = node("n1")
-    listed["metadata"]["uid"] = "u1"
-    assert info(Direct(listed), nodes=["n1"])["nodes"]["n1"]["uid"] == "u1"
 
 
 def test_without_the_option_a_missing_node_is_an_error() -> None:
@@ -89,17 +84,8 @@ def test_counts() -> None:
     with Calls(Call("GET", NODES, listed, PAGE)) as session:
         result = gate.info(session, {"nodes": None, "label_selectors": None, "skip": False}, True)
     assert (result["changed"], list(result["nodes"])) == (False, ["n1", "n2", "n3", "n4", "a5"])
-    assert result["summary"] == {
-        "nodes": 5,
-        "ready": 3,
-        "unschedulable": 2,
-        "unavailable": 3,
-        "native": 3,
-        "checkpoint": 0,
-        "dropin": 0,
-        "settled": 3,
-        "failed": ["a5", "n2"],
-    }
+    states = {"ready": 3, "unschedulable": 2, "unavailable": 3, "settled": 3, "failed": ["a5", "n2"]}
+    assert result["summary"] == {"nodes": 5, **states, "native": 3, "checkpoint": 0, "dropin": 0}
 
 
 def beating(name: str, seconds: float, clock: Clock, **fields: t.Any) -> Node:
@@ -139,17 +125,15 @@ def test_a_kubelet_that_answers_has_a_wrong_clock(clock: Clock) -> None:
     assert run(api, "n1") and api.count("GET", HEARTBEATS) == 1
 
 
-def windowed(api: Direct, window: dict[str, t.Any], timeout: int = 0) -> dict[str, t.Any]:
+def windowed(clock: Clock, api: Direct, left: float, needs: float, timeout: int = 0) -> dict[str, t.Any]:
+    """Ask for a batch in a window that ends in `left` seconds, of which the batch needs some."""
+    window = {"minutes": 60, "ends": clock.time() + left, "needs": needs, "began": [5.0]}
     return gating.look(api, TRIO, ["n1"], timeout=timeout, window=window)
-
-
-def window(clock: Clock, left: float, needs: float) -> dict[str, t.Any]:
-    return {"minutes": 60, "ends": clock.time() + left, "needs": needs, "began": [5.0]}
 
 
 def test_a_batch_that_ends_in_time_begins(clock: Clock) -> None:
     """Its result contains the time when it began."""
-    found = windowed(Direct(*map(node, TRIO)), window(clock, 300, 300))
+    found = windowed(clock, Direct(*map(node, TRIO)), 300, 300)
     assert found["window"] == {"began": [5.0, clock.time()]} and found["paused"] is None
 
 
@@ -157,7 +141,7 @@ def test_a_batch_that_would_end_too_late_pauses_the_rollout(clock: Clock) -> Non
     """Before the API server is asked for anything."""
     api = Direct(*map(node, TRIO))
     with pytest.raises(ClusterError) as caught:
-        windowed(api, window(clock, 300, 301), timeout=60)
+        windowed(clock, api, 300, 301, timeout=60)
     assert caught.value.message == (
         "the window of 60 minutes ends in 5 min, and this batch may take 5 min. Nothing was begun. Run again in the "
         "next window: the rollout continues where it stopped. For more nodes in a window, use larger batches or a "
@@ -170,35 +154,27 @@ def test_a_batch_that_would_end_too_late_pauses_the_rollout(clock: Clock) -> Non
 def test_the_wait_for_the_budget_does_not_outlast_the_window(clock: Clock) -> None:
     api = Direct(node("n1"), node("n2", ready="False"), node("n3"))
     with pytest.raises(ClusterError, match="the window of 60 minutes ends in 8 s"):
-        windowed(api, window(clock, 20, 10), timeout=600)
+        windowed(clock, api, 20, 10, timeout=600)
     assert api.count("GET", NODES) > 1 and sum(clock.slept) <= 12
 
 
 def entry(manager: str, time: str, *keys: str) -> dict[str, t.Any]:
-    return {
-        "manager": manager,
-        "time": time,
-        "operation": "Update",
-        "fieldsV1": {"f:data": {f"f:{key}": {} for key in keys}},
-    }
+    fields = {"f:data": {f"f:{key}": {} for key in keys}}
+    return {"manager": manager, "time": time, "operation": "Update", "fieldsV1": fields}
 
 
 def read(data: dict[str, str] | None, *managers: dict[str, t.Any]) -> dict[str, str] | None:
-    found = {
-        "metadata": {"name": "p", "creationTimestamp": "2026-01-01T00:00:00Z", "managedFields": list(managers)},
-        "data": data,
-    }
+    meta = {"name": "p", "creationTimestamp": "2026-01-01T00:00:00Z", "managedFields": list(managers)}
+    found = {"metadata": meta, "data": data}
     with Calls(Call("GET", f"{CONFIGMAPS}/p", found)) as session:
         return pause.read_pause(t.cast("t.Any", session), "kube-system", "p")
-
-
-NOT_PAUSED = [None, {}, {"reason": "why"}, *({"paused": value} for value in ("", "false", " No\n", "0", "OFF"))]
 
 
 @pytest.mark.parametrize(
     ("data", "paused"),
     [
-        *((data, False) for data in NOT_PAUSED),
+        *((data, False) for data in (None, {}, {"reason": "why"})),
+        *(({"paused": value}, False) for value in ("", "false", " No\n", "0", "OFF")),
         *(({"paused": value}, True) for value in ("true", "True", "yes", "1", "until monday")),
     ],
 )
@@ -274,3 +250,84 @@ def test_many_misplaced_pods_are_counted(clock: Clock) -> None:
     api.pods.add(*placed(*"abcdefg"))
     message = refused(api, "n1", pods=True).message
     assert "; default/e needs" in message and "; and 2 more\n" in message and "default/f" not in message
+
+
+PAUSE = "livenodes-kubelet-rollout"
+
+
+def paused(**data: str) -> dict[str, t.Any]:
+    made = configmap(PAUSE, data=data)
+    made["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    return made
+
+
+def test_a_pause(clock: Clock) -> None:
+    """Before the nodes are looked at, and not waited for."""
+    api = group()
+    api.configmaps[PAUSE] = paused(paused="true", reason="release day")
+    error = refused(api, "n1", timeout=60)
+    assert error.message == (
+        "rollouts are paused since 2026-01-01T00:00:00Z: release day (key paused of the ConfigMap "
+        "kube-system/livenodes-kubelet-rollout). Nothing was begun. "
+        "End the pause with `kubectl -n kube-system patch configmap livenodes-kubelet-rollout --type=merge "
+        '-p \'{"data":{"paused":null}}\'`, then run again: the rollout continues where it stopped'
+    )
+    assert error.result["paused"] == {"since": "2026-01-01T00:00:00Z", "by": "", "reason": "release day"}
+    assert not clock.slept and api.count("GET", NODES) == 0
+    assert run(api, "n1", pause_configmap="other") and run(api, "n1", pause_configmap="")
+    api.configmaps[PAUSE]["data"] = {"paused": "yes"}
+    api.configmaps[PAUSE]["metadata"]["managedFields"] = [entry("kubectl-edit", "2026-01-02T00:00:00Z", "paused")]
+    assert "since 2026-01-02T00:00:00Z by kubectl-edit, no reason given (key paused" in refused(api, "n1").message
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "after", "changed"),
+    [
+        (None, {}, {"paused": "true"}, True),
+        (None, {"reason": "n1 was reverted"}, {"paused": "true", "reason": "n1 was reverted"}, True),
+        # As a text block of YAML ends.
+        (None, {"reason": "a\n"}, {"paused": "true", "reason": "a"}, True),
+        ({"other": "kept"}, {"reason": "a"}, {"other": "kept", "paused": "true", "reason": "a"}, True),
+        ({"paused": "yes", "reason": "a"}, {}, {"paused": "yes", "reason": "a"}, False),
+        ({"paused": "yes", "reason": "a"}, {"reason": "b"}, {"paused": "true", "reason": "b"}, True),
+        ({"paused": "yes", "reason": "a", "other": "kept"}, {"state": "resumed"}, {"other": "kept"}, True),
+        ({"paused": "false"}, {"state": "resumed"}, {"paused": "false"}, False),
+        (None, {"state": "resumed"}, None, False),
+    ],
+)
+def test_pausing_and_resuming(before: t.Any, options: dict[str, str], after: t.Any, changed: bool) -> None:
+    """Twice each, and in check mode before; other keys of the ConfigMap stay."""
+    api = Direct(configmaps=[] if before is None else [paused(**before)])
+    given = {"state": "paused", "reason": "", "namespace": "kube-system", "pause_configmap": PAUSE, **options}
+
+    def there() -> t.Any:
+        return api.configmaps[PAUSE]["data"] if PAUSE in api.configmaps else None
+
+    assert (pause.pause(api, given, True)["changed"], there()) == (changed, before)
+    first = pause.pause(api, given, False)
+    assert (first["changed"], there()) == (changed, after)
+    assert pause.pause(api, given, False) == {"changed": False, "paused": first["paused"], "diff": []}
+    assert bool(first["paused"]) == ("paused" in (after or {}) and after["paused"] != "false")
+
+
+def test_a_pause_while_it_waits(clock: Clock) -> None:
+    api = group(n7=node("n7", ready="False"))
+    clock.at(5, lambda: api.configmaps.add(paused(paused="true")))
+    assert refused(api, "n1", timeout=60).message.startswith("rollouts are paused since")
+
+
+def test_the_option_pause_stops_after_the_batch_that_is_under_way(clock: Clock) -> None:
+    api = group()
+    assert run(api, "n1", pause=True)["paused"] is None
+    assert run(api, "n1", started=True)["paused"] is None
+    error = refused(api, "n1", pause=True, started=True)
+    words = "paused by the option pause after the previous batch; nothing was changed on the nodes after it. Run again"
+    assert error.message.startswith(words)
+    assert error.result["paused"] == {"since": "2026-01-01T00:00:00.000000Z", "by": "the option pause", "reason": ""}
+
+
+def test_an_empty_batch_asks_for_the_pause_alone(clock: Clock) -> None:
+    api = group(n7=node("n7", ready="False"), n8=node("n8", ready="False"))
+    assert run(api)["budget"]["left"] == 0
+    api.configmaps[PAUSE] = paused(paused="true")
+    assert "rollouts are paused" in refused(api).message

@@ -18,7 +18,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import lease_objects
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import revert
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import soak, verify
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import node_row
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, node_row
 from tests.sim.api.direct import Clock, Direct
 from tests.support.api import assigning, draining, gating, soaking
 from tests.support.api.calls import NODES
@@ -89,13 +89,10 @@ def gated(api: t.Any) -> dict[str, t.Any]:
 
 
 def reverted(api: t.Any) -> dict[str, t.Any]:
-    rows = {
-        name: {"changed": True, "delivery": "native", "source": A, "previous": OLD, "uid": f"uid-{name}"}
-        for name in NAMES
-    }
-    return revert.revert(
-        api, {"nodes": rows, "current": None, "wait_timeout": 20, "wait_sleep": 2, "lease": None}, False
-    )
+    row = {"changed": True, "delivery": "native", "source": A, "previous": OLD}
+    rows = {name: {**row, "uid": f"uid-{name}"} for name in NAMES}
+    options = {"nodes": rows, "current": None, "wait_timeout": 20, "wait_sleep": 2, "lease": None}
+    return revert.revert(api, options, False)
 
 
 # The call, and what the nodes run before it.
@@ -118,11 +115,11 @@ def play(stage: str, clock: Clock, before: int, again: bool) -> tuple[dict[str, 
     api = cluster(source, before=before, again=again)
     if stage == "uncordon":
         for name in NAMES:
-            fresh = node(name, place(source), status(), cordoned=OURS, unschedulable=True)
-            api.nodes[name]["metadata"].update(annotations=fresh["metadata"]["annotations"])
-            api.nodes[name]["spec"].update(unschedulable=True)
+            api.nodes[name]["metadata"]["annotations"] = {annotation.CORDONED: annotation.text(OURS)}
+            api.nodes[name]["spec"]["unschedulable"] = True
     for second in range(5, 300, 5):
-        clock.at(second, lambda at=second: beat(api, at))
+        heartbeats = dict.fromkeys(NAMES, f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z")
+        clock.at(second, lambda heartbeats=heartbeats: setattr(api, "renewed", heartbeats))
     try:
         return call(api)["nodes"], api
     except NodesFailed as failed:
@@ -131,32 +128,24 @@ def play(stage: str, clock: Clock, before: int, again: bool) -> tuple[dict[str, 
         return failed.result["nodes"], api
 
 
-def beat(api: Autoscaled, second: int) -> None:
-    """Renew the heartbeats of all kubelets."""
-    api.renewed = dict.fromkeys(NAMES, f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z")
-
-
-def requests(stage: str, clock: Clock) -> int:
-    """Return the number of requests of a call in which no node is deleted."""
-    return len(play(stage, clock, -1, False)[1].requests)
-
-
 @pytest.mark.parametrize("again", [False, True], ids=["deleted", "replaced"])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.fault(case=51)
 def test_a_node_that_is_no_longer_there_is_a_row(stage: str, again: bool, clock: Clock) -> None:
     found = set()
-    for before in range(requests(stage, clock)):
+    undisturbed = play(stage, clock, -1, False)[1]
+    for before in range(len(undisturbed.requests)):
         rows, api = play(stage, clock, before, again)
-        where = f"{stage}, before request {before}: {api.requests}"
+        where = f"{stage}, before request {before}: {api.requests}, {rows}"
         assert set(rows) == set(NAMES), where
         assert all(set(vars(node_row.Row(True, ""))) <= set(row) for row in rows.values()), where
-        assert all(rows[name]["ok"] for name in OTHERS), (where, rows)
-        if not rows[LOST]["ok"]:
-            words = "the cluster at https://api.example:6443 has no such Node" if rows[LOST]["state"] == "gone" else ""
-            assert rows[LOST]["state"] in node_row.ABSENT and rows[LOST]["message"], (where, rows[LOST])
-            assert rows[LOST]["message"].startswith(words), (where, rows[LOST])
-            found.add(rows[LOST]["state"])
+        assert all(rows[name]["ok"] for name in OTHERS), where
+        lost = rows[LOST]
+        if not lost["ok"]:
+            assert lost["state"] in node_row.ABSENT and lost["message"], where
+            words = "the cluster at https://api.example:6443 has no such Node"
+            assert lost["state"] != "gone" or lost["message"].startswith(words), where
+            found.add(lost["state"])
         for name in OTHERS:
             done(stage, api, name)
     # These know no earlier Node: to them, a new one is a node like any other.
@@ -183,13 +172,8 @@ class Leased(Direct):
     """A node whose kubelet does nothing; `renewed` are the seconds of all renewals, from `lost` on they fail."""
 
     def __init__(self, clock: Clock, *nodes: dict[str, t.Any]) -> None:
-        super().__init__(
-            *nodes,
-            pods=[pod("a", **OWNED)],
-            configmaps=[configmap(content=text(maxPods=50))],
-            live={"n1": live(maxPods=50)},
-            clock=clock,
-        )
+        maps = [configmap(content=text(maxPods=50))]
+        super().__init__(*nodes, pods=[pod("a", **OWNED)], configmaps=maps, live={"n1": live(maxPods=50)}, clock=clock)
         self.leases["mine"] = {"metadata": {"name": "mine", "uid": "u"}, "spec": {"holderIdentity": "me"}}
         self.lost = 1e9
         self.moments: list[float] = []
@@ -239,6 +223,7 @@ def revert_one(api: Leased, check: bool = False) -> t.Any:
     return revert.revert(api, options, check)  # type: ignore[arg-type]  # by its shape
 
 
+OneCall = t.Callable[..., t.Any]
 CALLS = [assign_one, reset_one, verify_one, soak_one, revert_one]
 WRITING = [assign_one, reset_one, revert_one]
 
@@ -249,7 +234,7 @@ def api(clock: Clock) -> Leased:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_lease_is_renewed_while_the_call_waits(clock: Clock, api: Leased, call: t.Callable[..., t.Any]) -> None:
+def test_the_lease_is_renewed_while_the_call_waits(clock: Clock, api: Leased, call: OneCall) -> None:
     """A third of its duration at most between two renewals, and from the last one to the end."""
     with pytest.raises(Exception, match="1 node failed"):
         call(api)
@@ -260,7 +245,7 @@ def test_the_lease_is_renewed_while_the_call_waits(clock: Clock, api: Leased, ca
 
 @pytest.mark.parametrize("call", WRITING)
 @pytest.mark.fault(case=56)
-def test_a_lost_lease_stops_before_the_first_write(api: Leased, call: t.Callable[..., t.Any]) -> None:
+def test_a_lost_lease_stops_before_the_first_write(api: Leased, call: OneCall) -> None:
     api.lost = 0
     with pytest.raises(lease_objects.LeaseLost, match="this rollout lost its Lease kube-system/mine, held by me"):
         call(api)
@@ -269,9 +254,7 @@ def test_a_lost_lease_stops_before_the_first_write(api: Leased, call: t.Callable
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.fault(case=56)
-def test_a_lease_that_is_lost_while_the_call_waits_ends_it(
-    clock: Clock, api: Leased, call: t.Callable[..., t.Any]
-) -> None:
+def test_a_lease_that_is_lost_while_the_call_waits_ends_it(clock: Clock, api: Leased, call: OneCall) -> None:
     """Without a verdict: the next step must not revert nodes that another rollout changes now."""
     api.lost = 35
     with pytest.raises(lease_objects.LeaseLost, match="lost its Lease") as caught:
@@ -282,7 +265,7 @@ def test_a_lease_that_is_lost_while_the_call_waits_ends_it(
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_check_mode_renews_nothing(api: Leased, call: t.Callable[..., t.Any]) -> None:
+def test_check_mode_renews_nothing(api: Leased, call: OneCall) -> None:
     if call in WRITING:
         call(api, True)
     else:

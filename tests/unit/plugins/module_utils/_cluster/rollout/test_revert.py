@@ -44,27 +44,18 @@ def bad(pods: int = 110) -> Direct:
 
 def go(cluster: Direct, check_mode: bool = False, **rows: t.Any) -> dict[str, t.Any]:
     return revert.revert(
-        cluster,
-        {"nodes": rows, "current": TABLE, "wait_timeout": 30, "wait_sleep": 2, "lease": None},
-        check_mode,
+        cluster, {"nodes": rows, "current": TABLE, "wait_timeout": 30, "wait_sleep": 2, "lease": None}, check_mode
     )
 
 
 def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) -> None:
     """It counts as reverted once its status and its live configuration show the previous one."""
     cluster = bad(7)
-    clock.at(10, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
+    clock.at(10, lambda: cluster.nodes["n1"]["status"].update(config=GOOD))
     clock.at(14, lambda: cluster.live.update(n1=live(maxPods=110)))
     result = go(cluster, n1=row(place("good")))
-    assert result["nodes"]["n1"] == {
-        "changed": True,
-        "ok": True,
-        "state": "reverted",
-        "message": "running its previous configuration again",
-        "source": place("good"),
-        "delivery": "native",
-        "error": "",
-    }
+    shown = {"changed": True, "ok": True, "state": "reverted", "message": "running its previous configuration again"}
+    assert result["nodes"]["n1"] == {**shown, "source": place("good"), "delivery": "native", "error": ""}
     assert cluster.nodes["n1"]["spec"]["configSource"] == {"configMap": place("good")}
     assert clock.now == 1014
     assert len([path for method, path in cluster.requests if method == "PATCH"]) == 1
@@ -74,8 +65,7 @@ def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) ->
     ("delivery", "changed", "assigned", "error", "state"),
     [
         # Its preflight refused the source: only the annotation was written, and is as before.
-        ("checkpoint", True, "good", "", "refused"),
-        ("dropin", True, "good", "", "refused"),
+        *((delivery, True, "good", "", "refused") for delivery in ("checkpoint", "dropin")),
         ("checkpoint", True, "bad", WORDS, "reverted"),
         ("native", True, "bad", INVALID, "reverted"),
         # The guard has reverted the trial and forgotten its source.
@@ -83,8 +73,7 @@ def test_a_kubelet_that_differs_is_assigned_its_previous_source(clock: Clock) ->
         # A kubelet may have seen what its Node named.
         ("native", True, "good", "", "reverted"),
         # The API server refused to write it: the row has the source that the node has kept.
-        ("native", False, "good", "", "refused"),
-        ("dropin", False, "good", "", "refused"),
+        *((delivery, False, "good", "", "refused") for delivery in ("native", "dropin")),
     ],
 )
 def test_only_a_node_that_was_changed_is_reverted(
@@ -93,11 +82,9 @@ def test_only_a_node_that_was_changed_is_reverted(
     seen = status(reference(assigned), reference("good"), error=error)
     reported = {**seen, "started": "2025-01-01T00:00:00Z"}
     source = reference("bad") if changed else reference("good")
-    made = (
-        node("n1", {key: source[key] for key in place()}, seen)
-        if delivery == "native"
-        else node("n1", marked=source, delivery=delivery, reported=reported, version="v1.36.2")
-    )
+    made = node("n1", marked=source, delivery=delivery, reported=reported, version="v1.36.2")
+    if delivery == "native":
+        made = node("n1", {key: source[key] for key in place()}, seen)
     cluster = Direct(made, live={"n1": live(maxPods=110)})
     result = go(cluster, n1={**row(reference("good"), delivery, source), "changed": changed})
     found = result["nodes"]["n1"]
@@ -158,33 +145,32 @@ def test_a_migration_that_failed_leaves_the_delivery_as_it_was(clock: Clock) -> 
 def test_a_guard_that_has_not_acted(clock: Clock) -> None:
     reported = {**status(reference("bad"), reference("bad")), "error": WORDS}
     cluster = Direct(node("n1", marked=reference("bad"), reported=reported), live={"n1": live(maxPods=110)})
-    with pytest.raises(
-        NodesFailed, match=f"n1: not reverted within 30 s: its guard has not reverted it yet and reports `{WORDS}`"
-    ):
+    words = f"n1: not reverted within 30 s: its guard has not reverted it yet and reports `{WORDS}`"
+    with pytest.raises(NodesFailed, match=words):
         go(cluster, n1=row(reference("good"), "checkpoint", reference("bad")))
 
 
-def test_why_a_node_is_not_reverted(clock: Clock) -> None:
+GOOD = status(reference("good"), reference("good"))
+
+
+@pytest.mark.parametrize(
+    ("source", "ready", "answer", "message"),
+    [
+        ("good", "False", live(maxPods=110), "the Node is not Ready"),
+        ("good", "True", live(maxPods=7), "not the one from before the rollout"),
+        ("good", "True", ApiError(503, "kubelet away", transient=True), "kubelet away"),
+        ("bad", "Unknown", live(), r"has sent no heartbeat for .* empty store/meta/assigned"),
+    ],
+)
+def test_why_a_node_is_not_reverted(clock: Clock, source: str, ready: str, answer: t.Any, message: str) -> None:
     """Each reason is reported; the rows are kept."""
-    settled = status(reference("good"), reference("good"))
-    not_ready = node("n1", place("good"), settled, ready="False")
-    for found, lived, message in (
-        (not_ready, live(maxPods=110), "the Node is not Ready"),
-        (node("n1", place("good"), settled), live(maxPods=7), "not the one from before the rollout"),
-        (node("n1", place("good"), settled), ApiError(503, "kubelet away", transient=True), "kubelet away"),
-    ):
-        cluster = Direct(found, live={"n1": lived})
-        with pytest.raises(NodesFailed, match=message) as caught:
-            go(cluster, n1=row(place("good")))
-        assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
-        assert caught.value.result["summary"] == {"nodes": 1, "reverted": 0, "refused": 0, "failed": 1}
-
-
-def test_a_dead_kubelet_is_reported(clock: Clock) -> None:
-    cluster = Direct(node("n1", place("bad"), status(reference("bad"), reference("bad")), ready="Unknown"))
+    runs = status(reference(source), reference(source))
+    cluster = Direct(node("n1", place(source), runs, ready=ready), live={"n1": answer})
     cluster.renewed = {"n1": "2025-12-31T00:00:00.000000Z"}
-    with pytest.raises(NodesFailed, match=r"has sent no heartbeat for .* empty store/meta/assigned"):
+    with pytest.raises(NodesFailed, match=message) as caught:
         go(cluster, n1=row(place("good")))
+    assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
+    assert caught.value.result["summary"] == {"nodes": 1, "reverted": 0, "refused": 0, "failed": 1}
 
 
 def test_the_assignment_of_another_user_is_kept(clock: Clock) -> None:
@@ -201,16 +187,23 @@ def test_the_previous_source_of_another_user_is_waited_for(clock: Clock) -> None
     cluster = Direct(node("n1", place("good"), failed), live={"n1": live(maxPods=110)})
     with pytest.raises(NodesFailed, match=r"to take up .*/good key kubelet again; active is .*/bad"):
         go(cluster, n1=row(place("good")))
-    good = status(reference("good"), reference("good"))
-    clock.at(33, lambda: cluster.nodes["n1"]["status"].update(config=good))
+    clock.at(33, lambda: cluster.nodes["n1"]["status"].update(config=GOOD))
     assert go(cluster, n1=row(place("good")))["nodes"]["n1"]["state"] == "reverted"
 
 
-def test_a_write_that_is_refused(clock: Clock) -> None:
-    """It is no other user, and waiting does not help."""
+@pytest.mark.parametrize(
+    ("requests", "answer", "words"),
+    [
+        # It is no other user, and waiting does not help.
+        ("PATCH *", ApiError(403, "patching nodes is forbidden"), "n1: not reverted: patching nodes is forbidden"),
+        # Every node is named all the same.
+        ("*", ApiError(0, "no answer", transient=True), r"n1: not reverted: no answer. .* run again"),
+    ],
+)
+def test_requests_that_fail(clock: Clock, requests: str, answer: ApiError, words: str) -> None:
     cluster = bad()
-    cluster.answers["PATCH *"] = ApiError(403, "patching nodes is forbidden")
-    with pytest.raises(NodesFailed, match="n1: not reverted: patching nodes is forbidden") as caught:
+    cluster.answers[requests] = answer
+    with pytest.raises(NodesFailed, match=words) as caught:
         go(cluster, n1=row(place("good")))
     assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted" and clock.slept == []
 
@@ -220,17 +213,8 @@ def test_a_passing_outage_of_the_api_server(clock: Clock) -> None:
     cluster = bad(7)
     clock.at(2, lambda: cluster.answers.update({"*": ApiError(0, "no answer", transient=True)}))
     clock.at(6, lambda: cluster.answers.pop("*"))
-    clock.at(8, lambda: cluster.nodes["n1"]["status"].update(config=status(reference("good"), reference("good"))))
+    clock.at(8, lambda: cluster.nodes["n1"]["status"].update(config=GOOD))
     assert go(cluster, n1={**row(place("good")), "changed": False})["nodes"]["n1"]["ok"]
-
-
-def test_no_api_server_at_the_start(clock: Clock) -> None:
-    """Every node is named all the same."""
-    cluster = bad()
-    cluster.answers["*"] = ApiError(0, "no answer", transient=True)
-    with pytest.raises(NodesFailed, match=r"n1: not reverted: no answer. .* run again") as caught:
-        go(cluster, n1=row(place("good")))
-    assert caught.value.result["nodes"]["n1"]["state"] == "not_reverted"
 
 
 def test_rows_that_are_none() -> None:
@@ -239,39 +223,26 @@ def test_rows_that_are_none() -> None:
 
 
 OURS = {"holder": "ops", "time": "2026-01-01T00:00:00.000000Z"}
-ROW = {"ok": True, "delivery": "none", "source": None, "error": "", "changed": False, "evicted": [], "skipped": []}
+ROW = {"ok": True, "delivery": "none", "source": None, "error": "", "evicted": [], "skipped": []}
+UNCORDONED = f"uncordoned; it was {drain_steps.cordon_in_words(OURS)}"
+FREE, THEIRS = (False, False), (True, False)
 
 
 @pytest.mark.parametrize(
     ("before", "changed", "after", "message"),
     [
-        (
-            {"cordoned": OURS, "unschedulable": True},
-            True,
-            (False, False),
-            f"uncordoned; it was {drain_steps.cordon_in_words(OURS)}",
-        ),
-        (
-            {"cordoned": OURS},
-            True,
-            (False, False),
-            "already uncordoned by another user or program; our mark was removed",
-        ),
-        ({"unschedulable": True}, False, (True, False), "cordoned by another user or program; not changed"),
-        ({}, False, (False, False), "not cordoned"),
+        ({"cordoned": OURS, "unschedulable": True}, True, FREE, UNCORDONED),
+        ({"cordoned": OURS}, True, FREE, "already uncordoned by another user or program; our mark was removed"),
+        ({"unschedulable": True}, False, THEIRS, "cordoned by another user or program; not changed"),
+        ({}, False, FREE, "not cordoned"),
     ],
 )
 def test_restore(clock: Clock, before: dict[str, t.Any], changed: bool, after: tuple[bool, bool], message: str) -> None:
     """Also after another run's cordon; check mode reports the same without a change; a second run changes nothing."""
     api = Direct(node("n1", **before))
     was = cordoned(api)
-    assert run(api, state="restored", check_mode=True)["nodes"]["n1"] == {
-        **ROW,
-        "state": "restored",
-        "changed": changed,
-        "cordoned": after[0],
-        "message": message,
-    }
+    found = run(api, state="restored", check_mode=True)["nodes"]["n1"]
+    assert found == {**ROW, "state": "restored", "changed": changed, "cordoned": after[0], "message": message}
     assert cordoned(api) == was
     result = run(api, state="restored")
     assert (result["changed"], result["nodes"]["n1"]["message"], cordoned(api)) == (changed, message, after)
@@ -283,7 +254,5 @@ def test_an_uncordon_that_is_not_stored(clock: Clock) -> None:
     api = Direct(node("n1", cordoned=OURS, unschedulable=True))
     api.answers["PATCH *"] = api.nodes["n1"]
     failed = fail(api, state="restored")
-    assert (
-        "did not store that it was uncordoned: does an admission webhook" in failed.failures["n1"]
-        and failed.result["nodes"]["n1"]["cordoned"]
-    )
+    assert "did not store that it was uncordoned: does an admission webhook" in failed.failures["n1"]
+    assert failed.result["nodes"]["n1"]["cordoned"]

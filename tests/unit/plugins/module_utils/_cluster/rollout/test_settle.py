@@ -14,14 +14,9 @@ import pytest
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, NodesFailed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import nodes
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.rollout import settle
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import (
-    verify,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verify
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
-from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import (
-    Answer,
-    Orders,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
 from tests.sim.api.direct import Clock, Direct
 from tests.support.api.assigning import listed, options
 from tests.support.api.calls import MERGE, NODES, Call, Calls, by_name
@@ -35,15 +30,27 @@ def order(reason: str = "") -> Call:
     return Call("PATCH", f"{NODES}/n1", followed(A, orders), (), body, MERGE)
 
 
+def row_of(session: t.Any, asked: dict[str, t.Any], call: t.Any = settle.settle) -> dict[str, t.Any]:
+    """Return the row of n1, also of a call that failed."""
+    failures: set[str] = set()
+    try:
+        result = call(session, asked, False)
+    except NodesFailed as error:
+        result, failures = error.result, set(error.failures)
+    row: dict[str, t.Any] = result["nodes"]["n1"]
+    assert failures == (set() if row["ok"] else {"n1"})
+    return row
+
+
 def settled(answer: Answer, *calls: Call, **given: t.Any) -> dict[str, t.Any]:
     """Return the row of a node on which a trial is settled."""
     start = followed(A, Orders(attempt=2), answer, reported=RUNS_A)
     asked = {**options(state="settled", wait_timeout=0, wait_sleep=1, verdicts={"n1": ""}), **given}
     with Calls(listed(start), *calls) as session:
-        try:
-            return settle.settle(session, asked, False)["nodes"]["n1"]
-        except NodesFailed as error:
-            return error.result["nodes"]["n1"]
+        return row_of(session, asked)
+
+
+TRIED = Answer(configMap=A, attempt=2, trial=TRIAL)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +63,12 @@ def settled(answer: Answer, *calls: Call, **given: t.Any) -> dict[str, t.Any]:
 )
 def test_confirm(judged: str, failed: str, ok: bool, state: str) -> None:
     then = followed(A, Orders(attempt=2, trial=TRIAL), Answer(trial=TRIAL, judged=judged, failed=failed))
-    row = settled(Answer(configMap=A, attempt=2, trial=TRIAL), order(), listed(then))
+    row = settled(TRIED, order(), listed(then))
     assert (row["ok"], row["state"], row["changed"]) == (ok, state, True) and failed in row["message"]
+
+
+def test_a_revert_is_ordered_and_not_waited_for() -> None:
+    assert settled(TRIED, order("pods are lost"), verdicts={"n1": "pods are lost"})["state"] == "reverting"
 
 
 def test_what_is_not_on_trial_is_confirmed() -> None:
@@ -70,7 +81,7 @@ def test_what_is_not_on_trial_is_confirmed() -> None:
     ("verified", "answer", "state"),
     [
         # Another user has assigned another source since, which is on trial now.
-        (B, Answer(configMap=A, attempt=2, trial=TRIAL), "reassigned"),
+        (B, TRIED, "reassigned"),
         # The guard has reverted it since.
         (A, Answer(configMap=A, attempt=2, refused="the kubelet ended"), "refused"),
     ],
@@ -85,8 +96,7 @@ def test_nothing_else_is_settled_than_what_was_verified(
 
 def test_a_node_that_is_assigned_anew_after_the_order_is_not_confirmed() -> None:
     """Another rollout has crossed, and its follower has never judged a trial."""
-    anew = followed(B, Orders(attempt=3), Answer(configMap=A, attempt=2, trial=TRIAL))
-    row = settled(Answer(configMap=A, attempt=2, trial=TRIAL), order(), listed(anew))
+    row = settled(TRIED, order(), listed(followed(B, Orders(attempt=3), TRIED)))
     assert (row["ok"], row["state"]) == (False, "unanswered")
 
 
@@ -95,19 +105,18 @@ OUTAGE = ApiError(503, "the API server is away", transient=True)
 
 def test_an_outage_after_the_order_is_waited_for(clock: Clock) -> None:
     then = followed(A, Orders(attempt=2, trial=TRIAL), Answer(trial=TRIAL, judged=TRIAL))
-    answer, away = Answer(configMap=A, attempt=2, trial=TRIAL), dataclasses.replace(listed(then), answer=OUTAGE)
-    assert settled(answer, order(), away, listed(then), wait_timeout=60)["ok"]
-    row = settled(answer, order(), away)
+    away = dataclasses.replace(listed(then), answer=OUTAGE)
+    assert settled(TRIED, order(), away, listed(then), wait_timeout=60)["ok"]
+    row = settled(TRIED, order(), away)
     assert (row["ok"], row["state"]) == (False, "unanswered") and "the API server is away" in row["message"]
 
 
 def test_an_outage_before_the_order_is_a_row() -> None:
     """The nodes of the batch to which Ansible logs in can still be confirmed."""
     asked = options(state="settled", wait_timeout=0, wait_sleep=1, verdicts={"n1": ""})
-    away = dataclasses.replace(listed(followed()), answer=OUTAGE)
-    with Calls(away) as session, pytest.raises(NodesFailed, match="the API server is away") as failed:
-        settle.settle(session, asked, False)
-    assert not failed.value.result["nodes"]["n1"]["ok"]
+    with Calls(dataclasses.replace(listed(followed()), answer=OUTAGE)) as session:
+        row = row_of(session, asked)
+    assert not row["ok"] and "the API server is away" in row["message"]
 
 
 @pytest.mark.parametrize(
@@ -126,33 +135,20 @@ def test_a_rollout_may_begin_once_a_follower_reports(
     """No more is asked for, and nothing is written. The message names the remedy."""
     asked = options(state="followed", nodes=["n1"], wait_timeout=waits, wait_sleep=1)
     with Calls(*(listed(followed(answer=look)) for look in looks)) as session:
-        try:
-            row = settle.config_source(session, asked, False)["nodes"]["n1"]
-        except NodesFailed as error:
-            row = error.result["nodes"]["n1"]
-            assert "not reported within 0 s" in row["message"] and "run the playbook follow again" in row["message"]
-            assert "n1" in str(error)
+        row = row_of(session, asked, settle.config_source)
+    if state == "unanswered":
+        assert "not reported within 0 s" in row["message"] and "run the playbook follow again" in row["message"]
     assert (row["ok"], row["state"], row["changed"]) == (state == "followed", state, False)
 
 
 def test_a_node_that_does_not_exist_has_no_follower_to_wait_for() -> None:
     asked = options(state="followed", nodes=["n1"], wait_timeout=60, wait_sleep=1)
-    absent = dataclasses.replace(listed(followed()), answer=items())
-    with Calls(absent) as session, pytest.raises(NodesFailed, match="has no such Node"):
-        settle.config_source(session, asked, False)
+    with Calls(dataclasses.replace(listed(followed()), answer=items())) as session:
+        assert "has no such Node" in row_of(session, asked, settle.config_source)["message"]
 
 
-def test_a_revert_is_ordered_and_not_waited_for() -> None:
-    start = followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, trial=TRIAL), reported=RUNS_A)
-    asked = options(state="settled", wait_timeout=0, wait_sleep=1, verdicts={"n1": "pods are lost"})
-    with Calls(listed(start), order("pods are lost")) as session:
-        rows = settle.settle(session, asked, False)["nodes"]
-    assert rows["n1"]["state"] == "reverting"
-
-
-def created_again(node: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Return a Node with another uid."""
-    return {**node, "metadata": {**node["metadata"], "uid": "uid-of-another"}}
+CREATED_AGAIN = followed(None, Orders(), Answer())
+CREATED_AGAIN["metadata"]["uid"] = "uid-of-another"
 
 
 def asked_for(*names: str) -> dict[str, t.Any]:
@@ -166,9 +162,7 @@ def asked_for(*names: str) -> dict[str, t.Any]:
 def test_what_a_verification_has_seen_confirms_a_node(clock: Clock) -> None:
     """By one write, as long as the Node is the same."""
     api = Direct(
-        followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, trial=TRIAL), reported=RUNS_A),
-        configmaps=[configmap()],
-        live={"n1": live(maxPods=5)},
+        followed(A, Orders(attempt=2), TRIED, reported=RUNS_A), configmaps=[configmap()], live={"n1": live(maxPods=5)}
     )
     given = {**options(state="verified", wait_timeout=0, wait_sleep=1), "nodes": ["n1"]}
     row = verify.verify(api, given)["nodes"]["n1"]
@@ -187,31 +181,25 @@ def test_what_a_verification_has_seen_confirms_a_node(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("now", "state"),
     [
-        (followed(A, Orders(attempt=2), Answer(configMap=A, attempt=2, trial=TRIAL), reported=RUNS_A), "confirmed"),
-        (followed(B, Orders(attempt=3), Answer(configMap=A, attempt=2, trial=TRIAL)), "reassigned"),
-        (created_again(followed(None, Orders(), Answer())), "replaced"),
+        (followed(A, Orders(attempt=2), TRIED, reported=RUNS_A), "confirmed"),
+        (followed(B, Orders(attempt=3), TRIED), "reassigned"),
+        (CREATED_AGAIN, "replaced"),
     ],
     ids=["a heartbeat", "another rollout", "created again"],
 )
 def test_a_node_that_has_changed_since_is_read(now: dict[str, t.Any], state: str) -> None:
     orders = Orders(attempt=2, trial=TRIAL)
     api = Direct(now)
-    api.before(f"GET {NODES}", lambda: _answer(api, orders))
-    asked = asked_for("n1")
-    try:
-        row = settle.settle(api, asked, False)["nodes"]["n1"]
-    except NodesFailed as error:
-        row = error.result["nodes"]["n1"]
-    assert row["state"] == state
+
+    def judge() -> None:
+        """Let the follower judge what it is ordered to."""
+        if nodes.trim(api.nodes["n1"]).orders == orders:
+            judged = following.text(TRIED._replace(judged=TRIAL))
+            api.nodes["n1"]["metadata"]["annotations"][following.FOLLOWER] = judged
+
+    api.before(f"GET {NODES}", judge)
+    assert row_of(api, asked_for("n1"))["state"] == state
     assert (nodes.trim(api.nodes["n1"]).orders == orders) == (state == "confirmed")
-
-
-def _answer(api: Direct, orders: Orders) -> None:
-    """Let the follower judge what it is ordered to."""
-    found = api.nodes["n1"]
-    if nodes.trim(found).orders == orders:
-        answer = Answer(configMap=A, attempt=2, trial=TRIAL, judged=TRIAL)
-        found["metadata"]["annotations"][following.FOLLOWER] = following.text(answer)
 
 
 def test_an_outage_after_orders_costs_only_the_others_their_row(clock: Clock) -> None:
@@ -271,10 +259,7 @@ def test_many_nodes_are_confirmed_with_one_request_each_and_one_for_each_second(
         for write in writes:
             write.answer["metadata"]["resourceVersion"] = "5"
             write.body["metadata"]["resourceVersion"] = "5"
-    with (
-        Calls(*reads, *writes, *looks) as session,
-        pytest.raises(NodesFailed) as failed,
-    ):
+    with Calls(*reads, *writes, *looks) as session, pytest.raises(NodesFailed) as failed:
         session.nodes_revision = ""
         settle.settle(session, asked, False)
     states = {name: row["state"] for name, row in failed.value.result["nodes"].items()}

@@ -9,10 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
-    ApiError,
-    ClusterError,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError, ClusterError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.annotation import PREFIX
 from tests.support.api.assigning import (
@@ -31,6 +28,10 @@ from tests.support.api.assigning import (
 from tests.support.api.calls import NODES, Call
 from tests.support.api.objects import live, node, place, reference, status, text
 
+NEW = {"version": "v1.36.2"}
+OTHER = reference("other")
+RAN_OLD = status(reference("old"), reference("old"))
+
 
 def test_each_node_by_what_it_is() -> None:
     """One of three nodes without a source follows its Node, two do not; the ConfigMap they share is read once."""
@@ -42,11 +43,11 @@ def test_each_node_by_what_it_is() -> None:
         mark("n3", reference(), notes=FROM_LOCAL),
     )
     result = assigned(*calls, nodes=["n1", "n2", "n3"], source=place())
-    assert {name: (row["delivery"], row["state"], row["source"]) for name, row in result["nodes"].items()} == {
-        "n1": ("native", "assigned", place()),
-        "n2": ("checkpoint", "assigned", reference()),
-        "n3": ("checkpoint", "assigned", reference()),
-    }
+    assert [(row["delivery"], row["state"], row["source"]) for row in result["nodes"].values()] == [
+        ("native", "assigned", place()),
+        ("checkpoint", "assigned", reference()),
+        ("checkpoint", "assigned", reference()),
+    ]
     assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
     assert result["diff"][1]["after"] == f"the annotation {PREFIX}source: kube-system/config-a key kubelet\n"
 
@@ -61,9 +62,8 @@ def test_a_checkpoint_that_is_assigned_is_carried_again_but_not_written_again() 
 
 def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
     """It has no uid yet."""
-    result = assigned(
-        listed(node("n1")), get(answer=GONE), mark("n1", place(), dry_run=True, notes=FROM_LOCAL), check_mode=True
-    )
+    calls = listed(node("n1")), get(answer=GONE), mark("n1", place(), dry_run=True, notes=FROM_LOCAL)
+    result = assigned(*calls, check_mode=True)
     assert (result["changed"], result["configmaps"]) == (True, {"kube-system/config-a": {}})
 
 
@@ -71,50 +71,25 @@ def test_check_mode_of_a_checkpoint_that_push_would_make() -> None:
     ("found", "delivery", "message"),
     [
         (node("n1", place("other"), LISTENS), "checkpoint", "follows spec.configSource .kube-system/other .* migrate"),
-        (
-            node("n1", marked=reference("other"), config=LISTENS),
-            "native",
-            "runs a checkpoint of kube-system/other .* with the playbook migrate",
-        ),
+        (node("n1", marked=OTHER, config=LISTENS), "native", "a checkpoint of .*/other .* with the playbook migrate"),
         (node("n1", version="v1.29.3"), "dropin", "v1.29.3 does not read drop-ins .kubelets from 1.30 on do"),
-        (node("n1", marked=reference("other"), version="v1.36.2"), "dropin", "runs a checkpoint of .* migrate"),
-        (
-            node("n1", marked=reference("other"), delivery="dropin", version="v1.36.2"),
-            "checkpoint",
-            "runs a dropin of kube-system/other .* migrate",
-        ),
+        (node("n1", marked=OTHER, **NEW), "dropin", "runs a checkpoint of .* migrate"),
+        (node("n1", marked=OTHER, delivery="dropin", **NEW), "checkpoint", "runs a dropin of .*/other .* migrate"),
     ],
 )
-@pytest.mark.parametrize(
-    "given",
-    [
-        lambda delivery: {"delivery": delivery},
-        lambda delivery: {"sources": {"n1": {**place(), "delivery": delivery}}},
-    ],
-)
-def test_one_delivery_does_not_work_against_the_other(
-    found: dict[str, t.Any], delivery: str, message: str, given: t.Any
-) -> None:
+def test_one_delivery_does_not_work_against_the_other(found: dict[str, t.Any], delivery: str, message: str) -> None:
     """Whether it is that of all nodes or that of a node."""
-    refused(listed(found), get(), words=message, **given(delivery))
+    refused(listed(found), get(), words=message, delivery=delivery)
+    refused(listed(found), get(), words=message, sources={"n1": {**place(), "delivery": delivery}})
 
 
 def test_a_move_from_one_delivery_to_the_other_keeps_the_source() -> None:
-    assert assigned(
-        listed(node("n1", place(), LISTENS)),
-        get(),
-        mark("n1", reference(), node("n1", place(), LISTENS, marked=reference())),
-        delivery="checkpoint",
-    )["changed"]
-    assert assigned(
-        listed(node("n1", config=LISTENS, marked=reference())),
-        get(),
-        patch("n1", place(), notes={}),
-        sources={"n1": {**place(), "delivery": "native"}},
-    )["changed"]
-
-
-NEW = {"version": "v1.36.2"}
+    """It is no previous source: the node goes on with what it runs."""
+    runs = status(reference(), reference())
+    there = mark("n1", reference(), node("n1", place(), runs, marked=reference()))
+    assert assigned(listed(node("n1", place(), runs)), get(), there, delivery="checkpoint")["changed"]
+    back = listed(node("n1", config=LISTENS, marked=reference())), get(), patch("n1", place(), notes={})
+    assert assigned(*back, sources={"n1": {**place(), "delivery": "native"}})["changed"]
 
 
 def asked(answer: t.Any) -> Call:
@@ -125,13 +100,9 @@ def asked(answer: t.Any) -> Call:
 def test_a_drop_in_is_named_in_the_annotation() -> None:
     """Its content is returned for the node as that of a checkpoint. A new node of 1.32 or later gets one by default."""
     after = node("n1", marked=reference(), delivery="dropin", **NEW)
-    calls = (
-        listed(node("n1", **NEW)),
-        get(),
-        asked({"kubeletconfig": live(maxPods=9)}),
-        mark("n1", reference(), after, False, FROM_LOCAL, "dropin"),
-    )
-    result = assigned(*calls)
+    ran = asked({"kubeletconfig": live(maxPods=9)})
+    write = mark("n1", reference(), after, False, FROM_LOCAL, "dropin")
+    result = assigned(listed(node("n1", **NEW)), get(), ran, write)
     row = result["nodes"]["n1"]
     assert (row["delivery"], row["state"], row["source"]) == ("dropin", "assigned", reference())
     assert result["configmaps"] == {"kube-system/config-a": {"kubelet": text()}}
@@ -141,8 +112,7 @@ def test_a_drop_in_is_named_in_the_annotation() -> None:
 
 
 def test_a_node_with_a_drop_in_keeps_this_delivery() -> None:
-    ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
-    found = node("n1", marked=reference("old"), reported=ran, delivery="dropin", **NEW)
+    found = node("n1", marked=reference("old"), reported=RAN_OLD, delivery="dropin", **NEW)
     after = node("n1", marked=reference(), delivery="dropin", **NEW)
     write = mark("n1", reference(), after, False, previous(reference("old")), "dropin")
     assert assigned(listed(found), get(), asked(ApiError(503, "away")), write)["nodes"]["n1"]["delivery"] == "dropin"
@@ -153,8 +123,7 @@ def test_a_node_with_a_drop_in_keeps_this_delivery() -> None:
 
 def test_a_migration_makes_a_checkpoint_a_drop_in() -> None:
     """The row names the delivery that the node leaves, for a revert. A rollback to the checkpoint is not possible."""
-    ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
-    found = node("n1", marked=reference("old"), reported=ran, previous=reference("older"), **NEW)
+    found = node("n1", marked=reference("old"), reported=RAN_OLD, previous=reference("older"), **NEW)
     after = node("n1", marked=reference(), delivery="dropin", **NEW)
     write = mark("n1", reference(), after, False, {annotation.PREVIOUS: None}, "dropin")
     calls = listed(found), get(), asked({"kubeletconfig": live(maxPods=9)}), write
@@ -173,78 +142,55 @@ def test_a_source_is_removed_from_both_deliveries() -> None:
     assert reset(listed(both), mark("n1", None, node("n1", place(), LISTENS)), delivery="checkpoint")["changed"]
 
 
-def test_an_annotation_that_is_not_kept() -> None:
-    calls = listed(node("n1")), get(), mark("n1", reference(), node("n1"), notes=FROM_LOCAL)
-    refused(*calls, words="admission webhook")
-
-
-def test_what_a_node_ran_is_remembered() -> None:
+@pytest.mark.parametrize(
+    ("found", "remembered"),
+    [
+        (node("n1", place("old"), RAN_OLD), True),
+        (node("n1", place("old"), {**RAN_OLD, "error": "failed"}), False),
+        (node("n1", place("older"), RAN_OLD), False),
+        (node("n1", marked=reference("old"), reported={**RAN_OLD, "reason": annotation.ON_TRIAL}), False),
+        (node("n1", marked=reference("old"), reported={**RAN_OLD, "reason": f"{annotation.ON_TRIAL}; away"}), False),
+        (node("n1", marked=reference("old"), reported={**RAN_OLD, "reason": annotation.CONFIRMED}), True),
+    ],
+)
+def test_what_a_node_ran_is_remembered(found: dict[str, t.Any], remembered: bool) -> None:
     """What it ran without an error, not what it was merely assigned, what failed, or what is still on trial."""
-    ran = {"assigned": {"configMap": reference("old")}, "active": {"configMap": reference("old")}}
-    cases: list[tuple[dict[str, t.Any], dict[str, str]]] = [
-        (node("n1", place("old"), ran), previous(reference("old"))),
-        (node("n1", place("old"), {**ran, "error": "failed"}), {}),
-        (node("n1", place("older"), ran), {}),
-    ]
-    for found, notes in cases:
-        assigned(listed(found), get(), patch("n1", place(), notes=notes))
-    for reason, notes in (
-        (annotation.ON_TRIAL, {}),
-        (f"{annotation.ON_TRIAL}; the container runtime is away: /run/c.sock does not exist", {}),
-        (annotation.CONFIRMED, previous(reference("old"))),
-    ):
-        assigned(
-            listed(node("n1", marked=reference("old"), reported={**ran, "reason": reason})),
-            get(),
-            mark("n1", reference(), notes=notes),
-        )
-
-
-def test_a_migration_has_no_previous_source() -> None:
-    """The node goes on with what it runs."""
-    ran = {"assigned": {"configMap": reference()}, "active": {"configMap": reference()}}
-    assigned(
-        listed(node("n1", place(), ran)),
-        get(),
-        mark("n1", reference(), node("n1", place(), ran, marked=reference())),
-        delivery="checkpoint",
-    )
-
-
-def test_a_reset_forgets_it() -> None:
-    """Also on a node that has no source any more; a move from one delivery to the other does not."""
-    forget = {annotation.PREVIOUS: None}
-    left = node("n1", config=LISTENS, previous=reference("old"))
-    assert reset(listed(left), patch("n1", None, notes=forget))["changed"]
-    runs = node("n1", place(), LISTENS, previous=reference("old"))
-    assert reset(listed(runs), patch("n1", None, notes=forget))["changed"]
-    assert not reset(listed(left), delivery="native")["changed"]
+    notes = previous(reference("old")) if remembered else {}
+    write = mark("n1", reference(), notes=notes)
+    if "config" in found["status"]:
+        write = patch("n1", place(), notes=notes)
+    assigned(listed(found), get(), write)
 
 
 OWN = {"complete": True, "source": "config-a", "absent": [], "own": {"maxPods": [110]}}
 
 
+@pytest.mark.parametrize(
+    ("source", "noted", "forgets"),
+    [
+        (place(), {"previous": reference("old")}, annotation.PREVIOUS),
+        # Also on a node that has no source any more; a move from one delivery to the other keeps both.
+        (None, {"previous": reference("old")}, annotation.PREVIOUS),
+        (None, {"own": OWN}, annotation.OWN),
+        (None, {"own": {"malformed": True}}, annotation.OWN),
+    ],
+)
+def test_a_reset_forgets_what_a_node_ran_and_its_own_values(source: t.Any, noted: t.Any, forgets: str) -> None:
+    found = node("n1", source, LISTENS, **noted)
+    assert reset(listed(found), patch("n1", None, notes={forgets: None}))["changed"]
+    if source is None:
+        assert not reset(listed(found), delivery="native")["changed"]
+
+
 @pytest.mark.parametrize("config", [LISTENS, None])
 def test_the_nodes_own_values_are_written_with_the_source(config: t.Any) -> None:
     """In the same patch; an assignment without them keeps those that the node has."""
-    notes = {annotation.PREVIOUS: "{}", annotation.OWN: annotation.text(OWN)}
-    for own, expected in ((OWN, notes), (None, FROM_LOCAL)):
+    for own, expected in ((OWN, {**FROM_LOCAL, annotation.OWN: annotation.text(OWN)}), (None, FROM_LOCAL)):
         write = patch("n1", place(), notes=expected)
         if config is None:
             write = mark("n1", reference(), notes=expected)
         source = {**place(), "own": own}
         assert assigned(listed(node("n1", config=config)), get(), write, sources={"n1": source})["changed"]
-
-
-def test_a_malformed_record_is_refused_before_any_request() -> None:
-    with pytest.raises(ClusterError, match="node n1 has a malformed record in own: own is not a"):
-        assigned(sources={"n1": {**place(), "own": {**OWN, "own": 5}}})
-
-
-def test_a_reset_removes_the_record_of_own_values() -> None:
-    for found in (node("n1", config=LISTENS, own=OWN), node("n1", config=LISTENS, own={"malformed": True})):
-        assert reset(listed(found), patch("n1", None, notes={annotation.OWN: None}))["changed"]
-    assert not reset(listed(node("n1", config=LISTENS, own=OWN)), delivery="native")["changed"]
 
 
 @pytest.mark.parametrize("former", [reference("old"), None])
@@ -264,10 +210,10 @@ def test_a_node_with_an_error_is_reverted_to_its_active_source() -> None:
 
 EARLIER, LATER = "20260101T000000Z-00000000", "20260102T000000Z-00000000"
 RAN = {"configMap": place("config-old")}
+GOOD, NOW = {"configMap": reference("config-good")}, {"configMap": reference("config-now")}
 RUNS = status(reference("config-now"), reference("config-now"))
 FAILED = status(reference("config-now"), reference("config-good"), None, "failed to validate config")
 LATE = status(reference("config-x"), reference("config-x"))
-NOW = {"configMap": reference("config-now")}
 
 
 def found(noted: dict[str, t.Any] | None, config: dict[str, t.Any], source: t.Any = None) -> dict[str, t.Any]:
@@ -287,23 +233,15 @@ def found(noted: dict[str, t.Any] | None, config: dict[str, t.Any], source: t.An
         pytest.param({**RAN, "rollout": LATER}, RUNS, None, id="the same again"),
         pytest.param({"rollout": LATER}, RUNS, None, id="the same again, from its own file"),
         pytest.param({**RAN, "rollout": LATER, "undone": True}, RUNS, {**RAN, "rollout": LATER}, id="undone, again"),
-        pytest.param(
-            {**RAN, "rollout": EARLIER},
-            FAILED,
-            {"configMap": reference("config-good"), "rollout": LATER},
-            id="it runs what it fell back to",
-        ),
+        pytest.param({**RAN, "rollout": EARLIER}, FAILED, {**GOOD, "rollout": LATER}, id="runs what it fell back to"),
         pytest.param({**RAN, "rollout": EARLIER}, LATE, {**RAN, "rollout": LATER}, id="it never ran what it should"),
         pytest.param(None, LATE, None, id="what it ran is not known"),
     ],
 )
-def test_what_a_rollout_notes(
-    noted: dict[str, t.Any] | None, config: dict[str, t.Any], written: dict[str, t.Any] | None
-) -> None:
+def test_what_a_rollout_notes(noted: t.Any, config: dict[str, t.Any], written: t.Any) -> None:
     notes = {} if written is None else {annotation.PREVIOUS: annotation.text(written)}
     calls = (listed(found(noted, config)), get("config-a"), patch("n1", place("config-a"), notes=notes))
-    result = assigned(*calls, rollout=LATER, undo=False)
-    assert result["changed"]
+    assert assigned(*calls, rollout=LATER, undo=False)["changed"]
 
 
 @pytest.mark.parametrize("undone", [False, True])
@@ -329,6 +267,16 @@ def test_a_rollback_to_the_own_file_keeps_the_mark_and_a_reset_nothing(undo: boo
     assert result["nodes"]["n1"]["state"] == "reset"
 
 
-def test_a_name_that_is_none() -> None:
-    with pytest.raises(ClusterError, match="rollout is 'x', not the name of a rollout"):
-        assigned(rollout="x")
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"rollout": "x"}, "rollout is 'x', not the name of a rollout"),
+        (
+            {"sources": {"n1": {**place(), "own": {**OWN, "own": 5}}}},
+            "node n1 has a malformed record in own: own is not",
+        ),
+    ],
+)
+def test_what_is_refused_before_any_request(given: dict[str, t.Any], words: str) -> None:
+    with pytest.raises(ClusterError, match=words):
+        assigned(**given)

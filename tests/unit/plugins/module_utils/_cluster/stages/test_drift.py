@@ -40,8 +40,12 @@ def run(api: t.Any, **options: t.Any) -> dict[str, t.Any]:
     return drift.detect(api, {**dict.fromkeys(names), **options}, False)
 
 
-def causes(api: Direct, name: str = "n1", **options: t.Any) -> dict[str, str]:
-    return {row["path"]: row["cause"] for row in run(api, **options)["nodes"][name]["drift"]}
+def rows(api: Direct, **options: t.Any) -> list[dict[str, t.Any]]:
+    return t.cast("list[dict[str, t.Any]]", run(api, **options)["nodes"]["n1"]["drift"])
+
+
+def causes(api: Direct, **options: t.Any) -> dict[str, str]:
+    return {row["path"]: row["cause"] for row in rows(api, **options)}
 
 
 @pytest.mark.parametrize("count", [1, 3, 40])
@@ -49,9 +53,8 @@ def test_one_list_one_configz_a_node_one_get_a_distinct_configmap(count: int) ->
     names = [f"n{number}" for number in range(count)]
     api = cluster(*(runs(name) for name in names))
     result = run(api, nodes=names, node_configs={name: {"maxPods": 50} for name in names})
-    assert sorted(api.requests) == sorted(
-        [("GET", NODES), ("GET", f"{CONFIGMAPS}/{NAME}"), *(("GET", f"{NODES}/{name}/proxy/configz") for name in names)]
-    )
+    paths = [NODES, f"{CONFIGMAPS}/{NAME}", *(f"{NODES}/{name}/proxy/configz" for name in names)]
+    assert sorted(api.requests) == sorted(("GET", path) for path in paths)
     assert result["summary"] == {"nodes": count, "drifted": 0, "differences": 0, "causes": {}, "not_looked_at": []}
     assert result["changed"] is False and result["text"][-1].startswith("drift: ")
 
@@ -59,13 +62,11 @@ def test_one_list_one_configz_a_node_one_get_a_distinct_configmap(count: int) ->
 def test_what_was_just_dumped_is_not_read_again() -> None:
     """Nodes that the table does not have are."""
     api = cluster(runs("n1"), runs("n2"), n2=live(maxPods=40))
-    table = dump.dump(api, {"nodes": ["n1", "n2"], "label_selectors": None, "facts": True}, False)["ansible_facts"][
-        "kubelet_configz"
-    ]
+    table = dump.dump(api, {"nodes": None, "label_selectors": None, "facts": False}, False)["kubelet_configz"]
     read = run(api)
     api.asked.clear()
     assert run(api, current=table) == read
-    assert api.count("GET", f"{NODES}/n1/proxy/configz") + api.count("GET", f"{NODES}/n2/proxy/configz") == 0
+    assert not api.bodies(f"GET {NODES}/*/proxy/configz")
     del table["nodes"]["n2"]
     assert run(api, current=table) == read
     assert (api.count("GET", f"{NODES}/n1/proxy/configz"), api.count("GET", f"{NODES}/n2/proxy/configz")) == (0, 1)
@@ -83,48 +84,50 @@ def test_a_profile_declares_what_the_minor_of_the_node_has() -> None:
 def test_assigned_elsewhere_is_read_once_more() -> None:
     waiting = node("n1", {key: A[key] for key in place()}, status(B, B))
     api = cluster(waiting, maps=[configmap(NAME, TEXT), configmap("config-b", text(maxPods=40))], n1=live(maxPods=40))
-    [row] = run(api)["nodes"]["n1"]["drift"]
+    [row] = rows(api)
     assert (row["pushed"], row["assigned"], row["live"], row["cause"]) == (50, 40, 40, "not restarted")
     assert len(api.requests) == 4
 
 
 def test_an_assigned_revision_that_the_configmap_no_longer_has_is_not_known() -> None:
-    [row] = run(cluster(runs(), maps=[configmap(NAME, text(maxPods=40), "8")]))["nodes"]["n1"]["drift"]
+    [row] = rows(cluster(runs(), maps=[configmap(NAME, text(maxPods=40), "8")]))
     assert (row["pushed"], row["assigned"], row["live"], row["cause"]) == (40, None, 50, "configmap changed")
 
 
-def test_causes_of_the_api() -> None:
-    declared = {"node_configs": {"n1": {"maxPods": 60}}}
-    assert causes(cluster(runs()), **declared) == {"maxPods": "not rolled out"}
-    assert causes(cluster(runs(), maps=[])) == {"(config source)": "configmap gone"}
-    assert causes(cluster(runs(), maps=[]), **declared) == {"maxPods": "configmap gone"}
-    assert causes(
-        cluster(runs(), maps=[configmap(NAME, text(maxPods=50, eventBurst=7), "7")], n1=live(maxPods=50, eventBurst=7))
-    ) == {"(config source)": "configmap changed"}
-    assert causes(cluster(runs(), maps=[configmap(NAME, TEXT, "8")])) == {"(config source)": "configmap changed"}
-    assert causes(cluster(runs(config=status(A, None, error="failed to load")), n1=live(maxPods=110))) == {
-        "maxPods": "fell back"
-    }
-    theirs = configmap("config-b", TEXT)
-    del theirs["metadata"]["labels"]
-    assert causes(cluster(runs(source=B), maps=[theirs]), **declared) == {"maxPods": "foreign source"}
-    assert causes(cluster(runs(source=B), maps=[theirs])) == {}
-    assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": ["--max-pods=61"]}) == {"maxPods": "flag"}
-    assert causes(cluster(runs(), n1=live(maxPods=61)), flags={"n1": "--v=2,--max-pods=61"}) == {"maxPods": "flag"}
+DECLARED = {"node_configs": {"n1": {"maxPods": 60}}}
+THEIRS = configmap("config-b", TEXT)
+del THEIRS["metadata"]["labels"]
+CHANGED = {"(config source)": "configmap changed"}
+EDITED = configmap(NAME, text(maxPods=50, eventBurst=7), "7")
+FELL_BACK = runs(config=status(A, None, error="failed to load"))
 
 
-def test_flags_with_a_quote_without_its_end() -> None:
-    with pytest.raises(ClusterError, match=r"^flags of node n1 \(kubelet_config_flags\): .* Close each quote"):
-        run(cluster(runs()), flags={"n1": "--max-pods='61"})
+@pytest.mark.parametrize(
+    ("api", "options", "expected"),
+    [
+        (cluster(runs()), DECLARED, {"maxPods": "not rolled out"}),
+        (cluster(runs(), maps=[]), {}, {"(config source)": "configmap gone"}),
+        (cluster(runs(), maps=[]), DECLARED, {"maxPods": "configmap gone"}),
+        (cluster(runs(), maps=[EDITED], n1=live(maxPods=50, eventBurst=7)), {}, CHANGED),
+        (cluster(runs(), maps=[configmap(NAME, TEXT, "8")]), {}, CHANGED),
+        (cluster(FELL_BACK, n1=live(maxPods=110)), {}, {"maxPods": "fell back"}),
+        (cluster(runs(source=B), maps=[THEIRS]), DECLARED, {"maxPods": "foreign source"}),
+        (cluster(runs(source=B), maps=[THEIRS]), {}, {}),
+        (cluster(runs(), n1=live(maxPods=61)), {"flags": {"n1": ["--max-pods=61"]}}, {"maxPods": "flag"}),
+        (cluster(runs(), n1=live(maxPods=61)), {"flags": {"n1": "--v=2,--max-pods=61"}}, {"maxPods": "flag"}),
+    ],
+)
+def test_causes_of_the_api(api: Direct, options: dict[str, t.Any], expected: dict[str, str]) -> None:
+    assert causes(api, **options) == expected
 
 
 @pytest.mark.parametrize(("seed", "named"), [(True, True), (False, False), ("yes", False)])
 def test_a_seed_that_is_older_than_the_group_is_named(seed: t.Any, named: bool) -> None:
     born = node(version="v1.30.2", marked=A, reported=status(A, A))
     born["metadata"]["annotations"][annotation.SOURCE] = annotation.text({"configMap": A, "seed": seed})
-    (row,) = run(cluster(born), node_configs={"n1": {"maxPods": 60}})["nodes"]["n1"]["drift"]
+    (row,) = rows(cluster(born), **DECLARED)
     assert row["cause"] == "not rolled out" and ("the seed of the node is older" in row["message"]) is named
-    assert run(cluster(born), node_configs={"n1": {"maxPods": 50}})["nodes"]["n1"]["drift"] == []
+    assert rows(cluster(born), node_configs={"n1": {"maxPods": 50}}) == []
 
 
 def record(*own: t.Any, **more: t.Any) -> dict[str, t.Any]:
@@ -133,21 +136,21 @@ def record(*own: t.Any, **more: t.Any) -> dict[str, t.Any]:
 
 
 @pytest.mark.parametrize(
-    ("own", "options", "message"),
+    ("own", "declared", "message"),
     [
-        ([110], {"node_configs": {}}, "the node's own value is 110"),
-        ([None], {"node_configs": {}}, "the node's own value is absent"),
-        ([], {"node_configs": {}}, "the node's own value is not known"),
-        ([110], {"node_configs": {"n1": {"maxPods": 50}}}, ""),
-        ([50], {"node_configs": {}}, ""),
+        ([110], {}, "the node's own value is 110"),
+        ([None], {}, "the node's own value is absent"),
+        ([], {}, "the node's own value is not known"),
+        ([110], {"n1": {"maxPods": 50}}, ""),
+        ([50], {}, ""),
         # It is not known what the inventory declares.
-        ([110], {}, ""),
+        ([110], None, ""),
     ],
 )
-def test_a_value_that_is_no_longer_declared(own: list[t.Any], options: dict[str, t.Any], message: str) -> None:
-    rows = run(cluster(runs(own=record(*own))), **options)["nodes"]["n1"]["drift"]
-    assert [(row["path"], row["cause"]) for row in rows] == [("maxPods", "no longer declared")] * bool(message)
-    assert all(message in row["message"] and (row["pushed"], row["live"]) == (50, 50) for row in rows), rows
+def test_a_value_that_is_no_longer_declared(own: list[t.Any], declared: t.Any, message: str) -> None:
+    found = rows(cluster(runs(own=record(*own))), node_configs=declared)
+    assert [(row["path"], row["cause"]) for row in found] == [("maxPods", "no longer declared")] * bool(message)
+    assert all(message in row["message"] and (row["pushed"], row["live"]) == (50, 50) for row in found), found
 
 
 GONE = f"a rollout assigned the ConfigMap {NAME} to the node, and another user has removed"
@@ -163,10 +166,9 @@ ABSENT = "config-b key kubelet cannot be used: there is no such ConfigMap"
     ],
 )
 def test_a_source_that_another_user_changed(changed: dict[str, t.Any], message: str, remedy: str) -> None:
-    rows = run(cluster(changed, n1=live(maxPods=110)), node_configs={"n1": {"maxPods": 50}})["nodes"]["n1"]["drift"]
-    assert [row["path"] for row in rows] == ["maxPods"], rows
-    assert message in rows[0]["message"] and "push it first" not in rows[0]["message"], rows
-    assert rows[0]["remedy"].startswith(remedy), rows
+    [row] = rows(cluster(changed, n1=live(maxPods=110)), node_configs={"n1": {"maxPods": 50}})
+    assert row["path"] == "maxPods" and row["remedy"].startswith(remedy), row
+    assert message in row["message"] and "push it first" not in row["message"], row
 
 
 def test_a_default_that_the_source_leaves_to_the_kubelet_is_no_drift() -> None:
@@ -194,14 +196,8 @@ def test_a_configmap_that_may_not_be_read_is_not_gone() -> None:
 
 
 def test_what_was_seen_on_the_hosts() -> None:
-    disk = {
-        "path": "/f",
-        "content": {"maxPods": 50, "eventBurst": 9},
-        "changed": 2.0,
-        "started": 1.0,
-        "checkpoint": None,
-        "dropins": {},
-    }
+    content = {"maxPods": 50, "eventBurst": 9}
+    disk = {"path": "/f", "content": content, "changed": 2.0, "started": 1.0, "checkpoint": None, "dropins": {}}
     hosts = {
         "n1": {"kubelet": {}, "disk": disk},
         "n2": {"unreachable": True, "msg": "no ssh"},
@@ -210,17 +206,16 @@ def test_what_was_seen_on_the_hosts() -> None:
         "n6": {"kubelet": {}, "disk": {"content": ["maxPods"]}},
         "n7": {"kubelet": None},
     }
-    names = ["n1", "n2", "n3", "n4", "n5", "n6", "n7"]
-    result = run(cluster(*(runs(name) for name in names)), hosts=hosts)
-    assert {name: row["host"] for name, row in result["nodes"].items()} == {
-        "n1": "looked at",
-        "n2": "not looked at on the node: no ssh",
-        "n3": "not looked at on the node: no systemd",
-        "n4": "",
-        "n5": "",
-        "n6": "not looked at on the node: what its host returned is malformed at disk.content",
-        "n7": "not looked at on the node: kubelet_preflight_info has not read it",
-    }
+    result = run(cluster(*(runs(f"n{number}") for number in range(1, 8))), hosts=hosts)
+    assert [row["host"] for row in result["nodes"].values()] == [
+        "looked at",
+        "not looked at on the node: no ssh",
+        "not looked at on the node: no systemd",
+        "",
+        "",
+        "not looked at on the node: what its host returned is malformed at disk.content",
+        "not looked at on the node: kubelet_preflight_info has not read it",
+    ]
     assert result["summary"]["not_looked_at"] == ["n2", "n3", "n6", "n7"]
     [row] = result["nodes"]["n1"]["drift"]
     assert (row["path"], row["disk"], row["live"], row["cause"]) == ("eventBurst", 9, 10, "edited file")
@@ -245,17 +240,16 @@ def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:
         configmap("kubeadm-config", data={"ClusterConfiguration": CLUSTER_CONFIG}),
         configmap("kubelet-config-1.20", text(maxPods=40)),
     ]
+    declared = {"n1": {"maxPods": 50}}
     api = cluster(runs(), maps=maps)
-    [row] = run(api, node_configs={"n1": {"maxPods": 50}}, kubeadm_configs={"n1": {"maxPods": 50}})["nodes"]["n1"][
-        "drift"
-    ]
+    [row] = rows(api, node_configs=declared, kubeadm_configs=declared)
     assert (row["path"], row["kubeadm"], row["declared"], row["cause"]) == ("maxPods", 40, 50, "kubeadm")
     assert len(api.requests) == 5
     with pytest.raises(ClusterError, match="so kubeadm did not create it"):
-        run(cluster(runs()), kubeadm_configs={"n1": {"maxPods": 50}})
+        run(cluster(runs()), kubeadm_configs=declared)
     maps[2]["data"]["kubelet"] = "kind: Other\n"
     with pytest.raises(ClusterError, match=r"kubelet-config-1\.20: .*apiVersion is missing"):
-        run(cluster(runs(), maps=maps), kubeadm_configs={"n1": {"maxPods": 50}})
+        run(cluster(runs(), maps=maps), kubeadm_configs=declared)
 
 
 @pytest.mark.parametrize(
@@ -263,6 +257,7 @@ def test_kubeadm_is_asked_only_where_that_is_wanted() -> None:
     [
         ({"node_configs": {"n1": "a: ["}}, "node_configs: the configuration of node n1, line 1"),
         ({"node_configs": {"n1": {"evictionHard": 1}}}, "the configuration of node n1: "),
+        ({"flags": {"n1": "--a='61"}}, r"^flags of node n1 \(kubelet_config_flags\): .* Close each quote"),
         *(
             ({"deliveries": {"n1": wrong}}, r"^deliveries: node n1 has the unknown delivery .*: use auto, native")
             for wrong in ("checkpint", "none", "", None, 5, ["native"])

@@ -42,12 +42,9 @@ def test_dump() -> None:
     third["status"]["capacity"] = {**has, "pods": "110", "example.com/gpu": "2"}
     third["metadata"]["annotations"][following.FOLLOWER] = '{"facts": {"own": []}, "format": 1}'
     listed = items(node("n1", place(), status(reference())), node("n2", version="v1.22.1"), third)
-    with Calls(
-        Call("GET", NODES, listed, PAGE),
-        configz("n1", {"maxPods": 110}),
-        configz("n2", {"maxPods": 50}),
-        configz("n3", {"maxPods": 110}),
-    ) as session:
+    live_pods = {"n1": 110, "n2": 50, "n3": 110}
+    reads = [configz(name, {"maxPods": pods}) for name, pods in live_pods.items()]
+    with Calls(Call("GET", NODES, listed, PAGE), *reads) as session:
         result = dump.dump(session, ALL, False)
     assert result["changed"] is False
     table = result["ansible_facts"]["kubelet_configz"]
@@ -58,15 +55,9 @@ def test_dump() -> None:
         assert document.variant(config) == variant
         assert HEADER.items() <= config.items()
     assert table["variants"][second["variant"]]["maxPods"] == 50
-    assert first | {"restored": None} == {
-        "variant": first["variant"],
-        "kubelet_version": "v1.20.2",
-        "machine_specific": [],
-        "restored": None,
-        "delivery": "native",
-        "source": place(),
-        "status": status(reference()),
-    }
+    found = {"delivery": "native", "source": place(), "status": status(reference())}
+    made = {"variant": first["variant"], "restored": first["restored"], "machine_specific": []}
+    assert first == {"kubelet_version": "v1.20.2", **found, **made}
     assert [second[key] for key in ("kubelet_version", "source", "status")] == ["v1.22.1", None, None]
     assert (third["own"], third["capacity"], third["follower"]) == (own, has, '{"own":[]}')
 
@@ -80,11 +71,8 @@ def test_a_row_says_that_the_host_of_the_node_was_asked(read: str | None, shown:
 
 def test_options_choose_the_nodes_and_the_facts() -> None:
     """Without facts for tasks that register the result."""
-    calls = (
-        Call("GET", NODES, items(node("n1"), node("n2")), (("labelSelector", "a"), *PAGE)),
-        configz("n2", {}),
-        configz("n1", {}),
-    )
+    both = Call("GET", NODES, items(node("n1"), node("n2")), (("labelSelector", "a"), *PAGE))
+    calls = both, configz("n2", {}), configz("n1", {})
     given = {"nodes": ["n2", "n1"], "label_selectors": ["a"]}
     with Calls(*calls) as session, Calls(*calls) as other:
         facts = dump.dump(session, {**given, "facts": True}, True)
@@ -97,10 +85,8 @@ def test_every_node_that_cannot_be_read_is_named() -> None:
     """The result keeps the other nodes."""
     refused = ApiError(403, "words")
     listed = Call("GET", NODES, items(node("n1"), node("n2"), node("n3")), PAGE)
-    with (
-        Calls(listed, configz("n1", refused), configz("n2", {"maxPods": 1}), configz("n3", refused)) as session,
-        pytest.raises(NodesFailed) as caught,
-    ):
+    reads = configz("n1", refused), configz("n2", {"maxPods": 1}), configz("n3", refused)
+    with Calls(listed, *reads) as session, pytest.raises(NodesFailed) as caught:
         dump.dump(session, ALL, False)
     assert caught.value.message.startswith("reading live kubelet configurations: 2 nodes failed.\nn1: reading /configz")
     assert set(caught.value.failures) == {"n1", "n3"}
@@ -111,22 +97,17 @@ SOURCE = {"namespace": "kube-system", "name": "config-a", "kubelet_config_key": 
 
 
 def test_a_configmap_is_read_first_and_returned() -> None:
-    with Calls(
-        Call("GET", f"{CONFIGMAPS}/config-a", configmap("config-a", json.dumps({**HEADER, "maxPods": 70}))),
-        Call("GET", NODES, items(node("n1")), PAGE),
-        configz("n1", {"maxPods": 110}),
-    ) as session:
-        result = dump.dump(session, {**ALL, "facts": False, "configmap": SOURCE}, False)
+    """One that holds no configuration is named, and nothing else is read."""
+    given = {**ALL, "facts": False, "configmap": SOURCE}
+    read = Call("GET", f"{CONFIGMAPS}/config-a", configmap("config-a", json.dumps({**HEADER, "maxPods": 70})))
+    with Calls(read, Call("GET", NODES, items(node("n1")), PAGE), configz("n1", {"maxPods": 110})) as session:
+        result = dump.dump(session, given, False)
     assert result["configmap"] == {**HEADER, "maxPods": 70}
     assert list(result["kubelet_configz"]["nodes"]) == ["n1"]
-
-
-def test_a_configmap_that_holds_no_configuration_is_named() -> None:
-    calls = Call("GET", f"{CONFIGMAPS}/config-a", configmap("config-a", "maxPods: 70"))
-    with Calls(calls) as session, pytest.raises(ClusterError) as caught:
-        dump.dump(session, {**ALL, "configmap": SOURCE}, False)
-    for words in ("kube-system/config-a", "apiVersion is missing", "kubectl get configmaps -n kube-system"):
-        assert words in caught.value.message
+    words = "kube-system/config-a.*apiVersion is missing.*kubectl get configmaps -n kube-system"
+    read = Call("GET", f"{CONFIGMAPS}/config-a", configmap("config-a", "maxPods: 70"))
+    with Calls(read) as session, pytest.raises(ClusterError, match=words):
+        dump.dump(session, given, False)
 
 
 CONFIG = fields.restore(live())
@@ -180,15 +161,10 @@ def test_what_is_no_dump_is_refused(current: dict[str, t.Any], back: bool) -> No
 
 
 def options(config: t.Any = None, names: str = "n1", node_configs: t.Any = None, **given: t.Any) -> dict[str, t.Any]:
-    row = {"variant": "v", "kubelet_version": "v1.20.2", "source": None, "status": None}
+    row = {**ROW, "variant": "v"}
     current = {"variants": {"v": {**HEADER, **live(maxPods=110)}}, "nodes": {name: dict(row) for name in names.split()}}
-    return {
-        "plan": plan.make_plan(plan.Request(current, config, node_configs, allow_effect="reboot")),
-        "current": current,
-        "refuse": True,
-        "allow_pods": 0,
-        **given,
-    }
+    made = plan.make_plan(plan.Request(current, config, node_configs, allow_effect="reboot"))
+    return {"plan": made, "current": current, "refuse": True, "allow_pods": 0, **given}
 
 
 def listed(*names: str) -> Call:
@@ -199,16 +175,23 @@ def listed(*names: str) -> Call:
 
 
 def pods(name: str, *answer: dict[str, t.Any]) -> Call:
-    return Call(
-        "GET",
-        "/api/v1/pods",
-        items(*answer),
-        [("fieldSelector", f"spec.nodeName={name},status.phase!=Succeeded,status.phase!=Failed")],
-    )
+    query = [("fieldSelector", f"spec.nodeName={name},status.phase!=Succeeded,status.phase!=Failed")]
+    return Call("GET", "/api/v1/pods", items(*answer), query)
 
 
 def stats(name: str, answer: t.Any = None) -> Call:
     return Call("GET", f"{NODES}/{name}/proxy/stats/summary", answer or {})
+
+
+TWO = workload("a"), workload("b")
+
+
+def asked(*names: str, lost: t.Sequence[dict[str, t.Any]] = ()) -> list[Call]:
+    """Return the requests of a forecast for nodes that run these pods."""
+    calls = [listed(*names)]
+    for name in names:
+        calls += [pods(name, *lost), stats(name)]
+    return calls
 
 
 @pytest.mark.parametrize(
@@ -225,25 +208,22 @@ def test_a_change_that_moves_no_pod_costs_no_request(config: t.Any) -> None:
 def test_only_nodes_whose_change_matters_are_asked() -> None:
     """One LIST of nodes, and a LIST and a GET for each that matters: n1 has another change, n3 none."""
     given = options(None, "n1 n2 n3", {"n1": {"kubeAPIQPS": 7}, "n2": {"maxPods": 1}})
-    with (
-        Calls(listed("n2"), pods("n2", workload("a"), workload("b")), stats("n2")) as session,
-        pytest.raises(ClusterError) as caught,
-    ):
+    with Calls(*asked("n2", lost=TWO)) as session, pytest.raises(ClusterError) as caught:
         edit.forecast(session, given, False)
     assert list(caught.value.result["nodes"]) == ["n1", "n2"]
-    given = options({"maxPods": 5}, "n1 n2 n3")
-    calls = [listed("n1", "n2", "n3"), *(call for name in ("n1", "n2", "n3") for call in (pods(name), stats(name)))]
-    with Calls(*calls) as session:
-        assert edit.forecast(session, given, True)["summary"]["nodes_to_restart"] == 3
+    with Calls(*asked("n1", "n2", "n3")) as session:
+        assert edit.forecast(session, options({"maxPods": 5}, "n1 n2 n3"), True)["summary"]["nodes_to_restart"] == 3
+    # Nodes that are alike share the work, those whose flags hide the change do not.
+    given = options({"maxPods": 1}, "n1 n2")
+    row = given["plan"]["nodes"]["n1"]
+    given["plan"]["nodes"]["n1"] = {**row, "changes": [{**row["changes"][0], "shadowed_by": "--max-pods=110"}]}
+    with Calls(*asked("n2", lost=TWO[:1])) as session:
+        assert list(edit.forecast(session, given, False)["nodes"]) == ["n1", "n2"]
 
 
 def test_a_refused_forecast_keeps_the_result_and_names_what_is_lost() -> None:
-    given = options({"maxPods": 1})
-    with (
-        Calls(listed("n1"), pods("n1", workload("a"), workload("b")), stats("n1")) as session,
-        pytest.raises(ClusterError) as caught,
-    ):
-        edit.forecast(session, given, False)
+    with Calls(*asked("n1", lost=TWO)) as session, pytest.raises(ClusterError) as caught:
+        edit.forecast(session, options({"maxPods": 1}), False)
     assert caught.value.message.startswith(
         "the forecast is refused. Nothing was written: 1 pod at risk, 0 allowed.\n"
         "1 pod (default/b) would be refused at this restart or the next on 1 node (n1): OutOfpods"
@@ -256,7 +236,7 @@ def test_a_refused_forecast_keeps_the_result_and_names_what_is_lost() -> None:
 
 @pytest.mark.parametrize("given", [{"refuse": False}, {"allow_pods": 1}])
 def test_what_may_be_lost_is_shown_only(given: dict[str, t.Any]) -> None:
-    with Calls(listed("n1"), pods("n1", workload("a"), workload("b")), stats("n1")) as session:
+    with Calls(*asked("n1", lost=TWO)) as session:
         assert edit.forecast(session, options({"maxPods": 1}, **given), False)["summary"]["pods_refused"] == 1
 
 
@@ -282,9 +262,8 @@ IGNORED, WARNED = {"forecast": "ignore"}, {"forecast": "warn", "pods": 0}
 )
 def test_each_node_has_its_own_limits(by_node: dict[str, t.Any], message: str) -> None:
     """And not those of the first one."""
-    asked = [name for name in ("n1", "n2") if by_node.get(name) != IGNORED]
-    lost = workload("a"), workload("b"), workload("c")
-    calls = [listed(*asked), *(call for name in asked for call in (pods(name, *lost), stats(name)))]
+    names = [name for name in ("n1", "n2") if by_node.get(name) != IGNORED]
+    calls = asked(*names, lost=(*TWO, workload("c")))
     given = options({"maxPods": 1}, "n1 n2", by_node=by_node)
     try:
         with Calls(*calls) as session:
@@ -292,20 +271,16 @@ def test_each_node_has_its_own_limits(by_node: dict[str, t.Any], message: str) -
     except ClusterError as error:
         assert message and message in error.message, error.message
     else:
-        assert not message and list(found["nodes"]) == asked
+        assert not message and list(found["nodes"]) == names
 
 
 def test_what_is_not_known_refuses_nothing() -> None:
     calls = listed("n1"), pods("n1", workload("a", {"cpu": "1"}, qos="Guaranteed")), stats("n1", ApiError(503, "away"))
+    given = options({"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1", "memory": "1Gi"}})
     with Calls(*calls) as session:
-        result = edit.forecast(
-            session, options({"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "1", "memory": "1Gi"}}), False
-        )
-    assert (
-        result["summary"]["pods_unknown"],
-        result["summary"]["nodes_unknown"],
-        result["summary"]["nodes_at_risk"],
-    ) == (1, 1, 0)
+        result = edit.forecast(session, given, False)
+    found = [result["summary"][key] for key in ("pods_unknown", "nodes_unknown", "nodes_at_risk")]
+    assert found == [1, 1, 0]
     assert any("statistics cannot be read (n1: away)" in line and "warning: " in line for line in result["text"])
 
 
@@ -317,36 +292,19 @@ def test_every_node_whose_pods_cannot_be_listed_is_named() -> None:
     assert set(caught.value.failures) == {"n1", "n3"}
 
 
+NO_MATCH = "plan and current do not match"
+NO_LIMITS = "by_node: the value of node n1 is .*: set a mapping with forecast and pods, a whole number"
+
+
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "words"),
     [
-        {"current": {}},
-        {"current": {"variants": {}}},
-        {"plan": {"nodes": {"n1": {"action": "assign"}}}},
-        {"plan": {}},
-        {"plan": {"nodes": {"n1": {}}}},
+        *(({"current": current}, NO_MATCH) for current in ({}, {"variants": {}})),
+        *(({"plan": {"nodes": {"n1": row}}}, NO_MATCH) for row in ({}, {"action": "assign"})),
+        ({"plan": {}}, NO_MATCH),
+        *(({"by_node": {"n1": own}}, NO_LIMITS) for own in ({"pods": "few"}, {"pods": None}, "few", ["pods"])),
     ],
 )
-def test_what_does_not_belong_together(wrong: dict[str, t.Any]) -> None:
-    with Calls() as session, pytest.raises(ClusterError, match="plan and current do not match"):
-        edit.forecast(session, {**options({"maxPods": 5}), **wrong}, False)
-
-
-@pytest.mark.parametrize("own", [{"pods": "few"}, {"pods": None}, "few", ["pods"]])
-def test_limits_of_a_node_that_are_none(own: t.Any) -> None:
-    words = "by_node: the value of node n1 is .*: set a mapping with forecast and pods, a whole number"
+def test_options_that_are_refused(wrong: dict[str, t.Any], words: str) -> None:
     with Calls() as session, pytest.raises(ClusterError, match=words):
-        edit.forecast(session, options({"maxPods": 5}, by_node={"n1": own}), False)
-
-
-def test_flags_of_one_node_are_not_those_of_another() -> None:
-    """Nodes that are alike share the work, those whose flags hide the change do not."""
-    given = options({"maxPods": 1}, "n1 n2")
-    for change in given["plan"]["nodes"]["n1"]["changes"]:
-        given["plan"]["nodes"]["n1"] = {
-            **given["plan"]["nodes"]["n1"],
-            "changes": [{**change, "shadowed_by": "--max-pods=110"}],
-        }
-    with Calls(listed("n2"), pods("n2", workload("a")), stats("n2")) as session:
-        result = edit.forecast(session, given, False)
-    assert list(result["nodes"]) == ["n1", "n2"]
+        edit.forecast(session, {**options({"maxPods": 5}), **wrong}, False)

@@ -21,23 +21,18 @@ def put(pod_object: dict[str, t.Any], **status_fields: t.Any) -> None:
 
 
 REPORTED = "Pods that changed without a loss: default/a: deleted through the API"
+EVICTED, TAINTED = "EvictionByEvictionAPI", "DeletionByTaintManager"
 TARGET = {"type": "DisruptionTarget", "status": "True"}
-FOREVER = [{"operator": "Exists"}]
 
 
 @pytest.mark.parametrize(
     ("owner", "status", "reason"),
     [
-        pytest.param(("ReplicaSet", "web"), {}, "", id="a Deployment scales down"),
-        pytest.param(("Job", "backup"), {"phase": "Succeeded"}, "", id="a Job ends"),
-        pytest.param(("Job", "backup"), {"phase": "Failed"}, "", id="a Job fails"),
-        pytest.param(("DaemonSet", "agent"), {}, "", id="a DaemonSet is updated"),
-        pytest.param(
-            ("ReplicaSet", "web"),
-            {"conditions": [{**TARGET, "reason": "EvictionByEvictionAPI"}]},
-            " (EvictionByEvictionAPI)",
-            id="a descheduler evicts",
-        ),
+        (("ReplicaSet", "web"), {}, ""),
+        (("Job", "backup"), {"phase": "Succeeded"}, ""),
+        (("Job", "backup"), {"phase": "Failed"}, ""),
+        (("DaemonSet", "agent"), {}, ""),
+        (("ReplicaSet", "web"), {"conditions": [{**TARGET, "reason": EVICTED}]}, f" ({EVICTED})"),
     ],
 )
 @pytest.mark.parametrize("ended", [True, False])
@@ -57,9 +52,8 @@ def test_pods_that_the_api_deleted(
 
     clock.at(12, delete)
     row = run(api, pods=before, seconds=70)["nodes"]["n1"]
-    assert row["pods"]["reported"] == [
-        {"namespace": "default", "name": "a", "reason": f"deleted through the API{reason}"}
-    ]
+    shown = {"namespace": "default", "name": "a", "reason": f"deleted through the API{reason}"}
+    assert row["pods"]["reported"] == [shown]
     assert row["message"].endswith(f"{REPORTED}{reason}")
     assert (api.count("GET", pods.PODS), api.count("WATCH", pods.PODS)) == (6, int(ended))
 
@@ -68,10 +62,7 @@ def test_pods_that_the_api_deleted(
     ("status", "reason"),
     [
         ({"phase": "Failed", "reason": "OutOfcpu"}, "OutOfcpu, then deleted"),
-        (
-            {"conditions": [{**TARGET, "reason": "DeletionByTaintManager"}]},
-            "deleted through the API (DeletionByTaintManager)",
-        ),
+        ({"conditions": [{**TARGET, "reason": TAINTED}]}, f"deleted through the API ({TAINTED})"),
         ({"containerStatuses": [{"name": "main", "restartCount": 2}]}, "container main restarted 2 times"),
     ],
 )
@@ -95,7 +86,7 @@ def test_losses_of_pods_that_are_deleted_then(clock: Clock, status: dict[str, t.
         pytest.param("2026-01-01T00:00:20Z", [], True, id="not Ready for 20 s, tolerates nothing"),
         pytest.param("2026-01-01T00:00:20Z", 300, False, id="not Ready for 20 s, tolerates 300 s"),
         pytest.param("2026-01-01T00:06:40Z", 300, True, id="not Ready for 400 s, tolerates 300 s"),
-        pytest.param("2026-01-01T00:06:40Z", FOREVER, False, id="not Ready for 400 s, tolerates it for ever"),
+        pytest.param("2026-01-01T00:06:40Z", [{"operator": "Exists"}], False, id="not Ready for 400 s, for ever"),
     ],
 )
 def test_deleted_pods_whose_last_state_is_unknown(
@@ -103,11 +94,10 @@ def test_deleted_pods_whose_last_state_is_unknown(
 ) -> None:
     """How long the Node was not Ready shows whether the taint manager can have deleted them."""
     made = pod("a", **OWNED)
-    made["spec"]["tolerations"] = (
-        [{"key": key, "effect": "NoExecute", "tolerationSeconds": 300, "operator": "Exists"} for key in pods.AWAY]
-        if tolerations == 300
-        else tolerations
-    )
+    made["spec"]["tolerations"] = tolerations
+    if tolerations == 300:
+        one = {"effect": "NoExecute", "tolerationSeconds": 300, "operator": "Exists"}
+        made["spec"]["tolerations"] = [{**one, "key": key} for key in pods.AWAY]
     api = cluster(clock, done(), pods=[made])
     before = snapshot(api)
     api.delete("a")
@@ -117,6 +107,16 @@ def test_deleted_pods_whose_last_state_is_unknown(
     assert [len(row["pods"][kind]) for kind in ("lost", "reported")] == [int(lost), int(not lost)]
     assert not lost or "default/a: deleted while its Node was not Ready" in row["message"]
     assert api.count("WATCH", pods.PODS) == 1
+
+
+def test_many_reported_pods(clock: Clock) -> None:
+    """The message names two."""
+    api = cluster(clock, done(), pods=[pod(name, **OWNED) for name in "abcde"])
+    before = snapshot(api)
+    for name in "abcde":
+        api.delete(name)
+    message = run(api, pods=before)["nodes"]["n1"]["message"]
+    assert message.endswith("default/b: deleted through the API; and 3 more") and len(message) < 240
 
 
 def test_an_outage_during_the_watch(clock: Clock) -> None:
@@ -144,16 +144,6 @@ def test_a_pod_that_becomes_ready_by_the_restart_alone(clock: Clock) -> None:
     assert api.count("WATCH", pods.PODS) == 0
 
 
-def test_many_reported_pods(clock: Clock) -> None:
-    """The message names two."""
-    api = cluster(clock, done(), pods=[pod(name, **OWNED) for name in "abcde"])
-    before = snapshot(api)
-    for name in "abcde":
-        api.delete(name)
-    row = run(api, pods=before)["nodes"]["n1"]
-    assert row["message"].endswith("default/b: deleted through the API; and 3 more") and len(row["message"]) < 240
-
-
 @pytest.mark.fault(case=26)
 @pytest.mark.fault(case=29)
 @pytest.mark.parametrize("reason", ["Evicted", "NodeAffinity"])
@@ -174,20 +164,19 @@ def test_pods_that_are_lost(clock: Clock, reason: str) -> None:
     assert state(failed) == "pods_lost" and failed.result["nodes"]["n2"]["ok"]
 
 
-ACCEPTED: list[t.Any] = ["2", "true", True]
-REFUSED: list[t.Any] = ["0", 0, "false", 1, False, "no", ""]
-
-
-@pytest.mark.parametrize(("given", "ok"), [*((one, True) for one in ACCEPTED), *((one, False) for one in REFUSED)])
+@pytest.mark.parametrize(
+    ("given", "ok"),
+    [*((one, True) for one in ("2", "true", True)), *((one, False) for one in ("0", 0, "false", 1, False, "no", ""))],
+)
 def test_allowed_losses(clock: Clock, given: t.Any, ok: bool) -> None:
     """A number for each node, or any; restarted pods count too."""
     api = cluster(clock, done("n1"), pods=[pod("a", **OWNED), pod("b", **OWNED), pod("c", **OWNED)])
-    before = snapshot(api)
+    options = {"pods": snapshot(api), "allow_pod_loss": given}
     put(api.pods["a"], phase="Failed", reason="Evicted")
     put(api.pods["b"], containerStatuses=[{"name": "main", "restartCount": 1}])
-    result = run(api, pods=before, allow_pod_loss=given) if ok else fail(api, pods=before, allow_pod_loss=given).result
+    result = run(api, **options) if ok else fail(api, **options).result
     found = result["nodes"]["n1"]["pods"]
-    assert ([item["name"] for item in found["lost"]], [item["name"] for item in found["restarted"]]) == (["a"], ["b"])
+    assert [[item["name"] for item in found[kind]] for kind in ("lost", "restarted")] == [["a"], ["b"]]
 
 
 NO_NUMBER = r"allow_pod_loss is .*: set the number of pods a node may lose, or true"
@@ -227,11 +216,8 @@ def test_pods_that_never_become_ready(clock: Clock, allowed: str, ok: bool) -> N
         assert run(api, **options)["nodes"]["n1"]["pods"]["unready"][0]["name"] == "a"
     else:
         failed = fail(api, **options)
-        assert (
-            state(failed) == "pods_unready"
-            and "default/a: not Ready" in failed.failures["n1"]
-            and "pods_timeout" in failed.failures["n1"]
-        )
+        assert state(failed) == "pods_unready"
+        assert "default/a: not Ready" in failed.failures["n1"] and "pods_timeout" in failed.failures["n1"]
     assert 1040 <= clock.now <= 1042
 
 

@@ -30,6 +30,7 @@ LOAD, VALIDATE, INTERNAL = verdict.MEANING
 DOWNLOAD = "failed to sync: failed to download config, see Kubelet log for details"
 A, B = reference("config-a"), reference("config-b")
 OLD = reference("config-a", revision="6")
+TO_B = "reverted to its last-known-good, kube-system/config-b key kubelet"
 
 
 def judge(
@@ -41,26 +42,22 @@ def judge(
 @pytest.mark.parametrize(
     ("config", "state", "text"),
     [
-        pytest.param(status(A, A), "active", "runs kube-system/config-a key kubelet", id="there"),
-        pytest.param(status(A, A, A), "active", "runs", id="there for long"),
-        pytest.param(status(A, A, B), "active", "runs", id="another to fall back to"),
-        pytest.param(None, "not_listening", "its kubelet is not listening", id="no status"),
-        pytest.param(status(), "pending", "it still reports the local config as assigned", id="nothing yet"),
+        (status(A, A), "active", "runs kube-system/config-a key kubelet"),
+        (status(A, A, A), "active", "runs"),
+        (status(A, A, B), "active", "runs"),
+        (None, "not_listening", "its kubelet is not listening"),
+        (status(), "pending", "it still reports the local config as assigned"),
         (status(B, B), "pending", "it still reports kube-system/config-b key kubelet as assigned"),
-        pytest.param(status(OLD, OLD), "pending", "an earlier revision of it", id="an earlier revision"),
-        pytest.param(status(reference(key="other"), A), "pending", "key other", id="another key"),
-        pytest.param(status(A), "pending", "to become active; active is the local config", id="assigned, not active"),
-        pytest.param(status(A, OLD), "pending", "to become active", id="an earlier revision active"),
-        pytest.param(status(B, None, None, LOAD), "pending", "config-b", id="stale load error of another source"),
-        pytest.param(status(OLD, None, None, VALIDATE), "pending", "earlier revision", id="an error of an earlier one"),
+        (status(OLD, OLD), "pending", "an earlier revision of it"),
+        (status(reference(key="other"), A), "pending", "key other"),
+        (status(A), "pending", "to become active; active is the local config"),
+        (status(A, OLD), "pending", "to become active"),
+        # The error is that of another source, or of an earlier revision.
+        (status(B, None, None, LOAD), "pending", "config-b"),
+        (status(OLD, None, None, VALIDATE), "pending", "earlier revision"),
         (status(A, None, None, LOAD), "fell_back", "reverted to its local config: .*could not read or decode"),
-        pytest.param(
-            status(A, B, B, VALIDATE),
-            "fell_back",
-            "reverted to its last-known-good, kube-system/config-b key kubelet: .*an invalid value",
-            id="invalid, with a last-known-good",
-        ),
-        pytest.param(status(A, None, None, INTERNAL), "fell_back", "failed while handling it", id="internal"),
+        (status(A, B, B, VALIDATE), "fell_back", f"{TO_B}: .*an invalid value"),
+        (status(A, None, None, INTERNAL), "fell_back", "failed while handling it"),
         (status(A, None, None, "news"), "fell_back", "an error that this collection does not know"),
         (status(B, B, None, DOWNLOAD), "sync_error", "still runs kube-system/config-b key kubelet and reports"),
         (status(error=DOWNLOAD), "sync_error", "still runs the local config and reports"),
@@ -144,34 +141,23 @@ statuses = st.none() | st.builds(status, references, references, references, err
 sources = st.sampled_from([None, place(), place("config-b")])
 
 
-@given(
-    source=sources,
-    config=statuses,
-    expected=references,
-    ready=st.sampled_from(["True", "False", "Unknown"]),
-    silent=st.none() | st.floats(0, 1e6),
-)
-def test_any_status_gets_a_sound_verdict(
-    source: Reference | None,
-    config: dict[str, t.Any] | None,
-    expected: Reference | None,
-    ready: str,
-    silent: float | None,
-) -> None:
+readiness = st.sampled_from(["True", "False", "Unknown"])
+silences = st.none() | st.floats(0, 1e6)
+
+
+@given(sources, statuses, references, readiness, silences)
+def test_any_status_has_a_sound_verdict(source: t.Any, config: t.Any, wanted: t.Any, ready: str, silent: t.Any) -> None:
     """A verdict is good only without any contrary sign, and never good at the timeout."""
-    found = judge(source, config, expected, ready=ready)
+    found = judge(source, config, wanted, ready=ready)
     assert found.state in verdict.STATES
     assert found.message
     assert not (found.final and verdict.ok(found))
-    assert same_place(source, expected) or found.state == "reassigned"
+    assert same_place(source, wanted) or found.state == "reassigned"
     if found.state == "active":
-        assert config == {
-            **status(expected, expected),
-            **{name: part for name, part in (config or {}).items() if name == "lastKnownGood"},
-        }
-        assert ready == "True"
+        assert config is not None and ready == "True"
+        assert {**config, "lastKnownGood": None} == {**status(wanted, wanted), "lastKnownGood": None}
     if found.state == "local":
-        assert expected is None and not set(config or {}) - {"error"}
+        assert wanted is None and not set(config or {}) - {"error"}
     late = verdict.at_timeout(found, "native", silent, 60)
     assert late.final
     assert late.state in verdict.STATES
@@ -179,7 +165,7 @@ def test_any_status_gets_a_sound_verdict(
     assert not verdict.ok(late) or verdict.ok(found)
 
 
-HEARTBEAT = "2026-01-01T00:00:00Z"
+HEARTBEAT, SINCE = "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"
 
 
 def judge_checkpoint(
@@ -197,16 +183,8 @@ def judge_checkpoint(
         (status(A, B), "pending", "waiting for kube-system/config-a key kubelet to become active"),
         (status(A, A), "active", "runs kube-system/config-a"),
         ({**status(A, A), "started": HEARTBEAT}, "active", "runs kube-system/config-a"),
-        (
-            {**status(A, A), "started": "2026-01-01T00:00:01Z"},
-            "not_ready",
-            "no heartbeat since its kubelet started at 2026-01-01T00:00:01Z",
-        ),
-        (
-            status(A, B, B, "the kubelet ended 2 times"),
-            "fell_back",
-            "reverted to its last-known-good, kube-system/config-b key kubelet: `the kubelet ended 2 times`",
-        ),
+        ({**status(A, A), "started": SINCE}, "not_ready", f"no heartbeat since its kubelet started at {SINCE}"),
+        (status(A, B, B, "the kubelet ended 2 times"), "fell_back", f"{TO_B}: `the kubelet ended 2 times`"),
         (status(A, None, None, "the kubelet ended 2 times"), "fell_back", "to its local config: `the kubelet ended"),
         (status(A, A, A, "the kubelet ended 2 times"), "not_ready", "the guard on the node reports: `the kubelet"),
     ],
@@ -279,16 +257,16 @@ REFUSED = [
     for fault, problems in ((f"the key kubelet of {LONG} does not exist", ()), (None, PROBLEMS), (None, ()))
     for guarded in (False, True)
 ]
+FLAGS = {
+    "maxPods": ["max-pods"],
+    "evictionHard.memory.available": ["eviction-hard"],
+    "staticPodURLHeader": [],
+    "memorySwap.swapBehavior": [],
+    "kubeAPIQPS": ["kube-api-qps"],
+    "clusterDNS": ["cluster-dns"],
+}
 DIFFERENCES = [
-    {"path": path, "live": "x" * 200, "expected": ["y" * 90], "flags": flags}
-    for path, flags in (
-        ("maxPods", ["max-pods"]),
-        ("evictionHard.memory.available", ["eviction-hard"]),
-        ("staticPodURLHeader", []),
-        ("memorySwap.swapBehavior", []),
-        ("kubeAPIQPS", ["kube-api-qps"]),
-        ("clusterDNS", ["cluster-dns"]),
-    )
+    {"path": path, "live": "x" * 200, "expected": ["y" * 90], "flags": flags} for path, flags in FLAGS.items()
 ]
 DIFFERS = [
     diagnose.differs(DIFFERENCES[:count], minor, delivery)
@@ -297,14 +275,8 @@ DIFFERS = [
 ]
 LOST = node_requests.lost(Direct(), {"a": "", "b": "u1"}, {"b": dataclasses.replace(nodes.trim(node("b")), uid="u2")})
 ABSENT = [verdict.Verdict(row.state, row.message, True) for row in LOST.values()]
-ALL = [
-    *JUDGED,
-    *TIMED_OUT,
-    *REFUSED,
-    *DIFFERS,
-    *ABSENT,
-    diagnose.missing(place(LONG), nodes.trim(node(NAME, place(LONG), {}))),
-]
+MISSING = diagnose.missing(place(LONG), nodes.trim(node(NAME, place(LONG), {})))
+ALL = [*JUDGED, *TIMED_OUT, *REFUSED, *DIFFERS, *ABSENT, MISSING]
 
 
 @pytest.mark.parametrize("state", sorted({found.state for found in ALL}))
@@ -313,11 +285,8 @@ def test_a_verdict_fits_on_three_lines(state: str) -> None:
         assert len(found.message) <= verdict.LONGEST_MESSAGE, (len(found.message), found.message)
 
 
-def test_each_state_of_a_verdict_has_a_message_here() -> None:
-    assert {found.state for found in ALL} == set(verdict.STATES)
-
-
 def test_a_verdict_has_one_line_and_no_name_of_its_node() -> None:
+    assert {found.state for found in ALL} == set(verdict.STATES)
     for found in ALL:
         assert NAME not in found.message and "\n" not in found.message, found.message
         text = found.message.replace("...", "")

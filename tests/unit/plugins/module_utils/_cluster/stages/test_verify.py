@@ -9,9 +9,7 @@ import typing as t
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
-    ApiError,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import verdict, watch
 from tests.sim.api.direct import Clock, Direct
 from tests.support.api.calls import CONFIGMAPS, NODES
@@ -20,6 +18,7 @@ from tests.support.api.verifying import LIVE, PODS, A, cluster, done, fail, hear
 
 LOAD, VALIDATE, _internal = verdict.MEANING
 B = reference("config-b")
+RUNS_B = "kube-system/config-b key kubelet"
 REFUSED = ApiError(503, "connection refused", transient=True)
 
 
@@ -28,17 +27,10 @@ def test_already_there(clock: Clock) -> None:
     api = cluster(done())
     result = run(api, {"n1": place()})
     assert (result["changed"], clock.slept) == (False, [])
-    assert sorted(api.requests) == sorted(
-        [("GET", NODES), ("GET", f"{CONFIGMAPS}/config-a"), ("GET", f"{NODES}/n1/proxy/configz")]
-    )
-    row = result["nodes"]["n1"]
-    assert (row["ok"], row["state"], row["message"], row["differences"], row["active"]) == (
-        True,
-        "active",
-        "runs kube-system/config-a key kubelet",
-        [],
-        A,
-    )
+    paths = [NODES, f"{CONFIGMAPS}/config-a", f"{NODES}/n1/proxy/configz"]
+    assert sorted(api.requests) == sorted(("GET", path) for path in paths)
+    shown = {"ok": True, "state": "active", "message": "runs kube-system/config-a key kubelet", "active": A}
+    assert {**shown, "differences": []}.items() <= result["nodes"]["n1"].items()
     assert result["summary"] == {"nodes": 1, "ok": 1, "failed": 0, "states": {"active": 1}, "waited_seconds": 0.0}
 
 
@@ -94,16 +86,8 @@ def test_fell_back_names_the_cause(clock: Clock, content: str, cause: str) -> No
 @pytest.mark.parametrize(
     ("found", "state", "words"),
     [
-        (
-            waiting("n1", config=status(B, B)),
-            "sync_error",
-            "does not exist; its kubelet still runs kube-system/config-b key kubelet. Push it again",
-        ),
-        (
-            node("n1", place("theirs"), status()),
-            "reassigned",
-            "its spec.configSource names kube-system/theirs key kubelet, not kube-system/config-a key kubelet",
-        ),
+        (waiting(config=status(B, B)), "sync_error", f"does not exist; its kubelet still runs {RUNS_B}. Push it again"),
+        (node("n1", place("theirs"), status()), "reassigned", "its spec.configSource names kube-system/theirs key"),
     ],
 )
 def test_configmap_that_does_not_exist(clock: Clock, found: dict[str, t.Any], state: str, words: str) -> None:
@@ -116,25 +100,17 @@ def test_configmap_in_another_revision(clock: Clock) -> None:
     """It is edited during the wait: it is read again, and the kubelet is judged by its new content."""
     api = cluster(waiting())
     moved = reference("config-a", revision="9")
-
-    def edit() -> None:
-        api.configmaps["config-a"] = configmap("config-a", text(maxPods=70), revision="9")
-        api.live["n1"] = live(maxPods=70)
-        api.nodes["n1"] = node("n1", place(), status(moved, moved))
-
-    clock.at(4, edit)
+    clock.at(4, lambda: api.configmaps.add(configmap("config-a", text(maxPods=70), revision="9")))
+    clock.at(4, lambda: api.live.update(n1=live(maxPods=70)))
+    clock.at(4, turn(api, node("n1", place(), status(moved, moved))))
     assert run(api, {"n1": place()})["nodes"]["n1"]["state"] == "active"
     assert (noticed(clock, 4), api.count("GET", f"{CONFIGMAPS}/config-a")) == (True, 2)
 
 
 def test_configmap_that_is_deleted_during_the_wait(clock: Clock) -> None:
     api = cluster(waiting())
-
-    def remove() -> None:
-        del api.configmaps["config-a"]
-        api.nodes["n1"] = node("n1", place(), status(reference("config-a", revision="6")))
-
-    clock.at(4, remove)
+    clock.at(4, api.configmaps.clear)
+    clock.at(4, turn(api, node("n1", place(), status(reference("config-a", revision="6")))))
     assert "does not exist" in fail(api, {"n1": place()}).failures["n1"]
     assert noticed(clock, 4)
 
@@ -219,10 +195,8 @@ def test_a_checkpoint_and_a_native_node(clock: Clock) -> None:
     api = cluster(done("n1"), node("n2", marked=A))
     clock.at(4, turn(api, switched("n2")))
     result = run(api, dict.fromkeys(["n1", "n2"], place()))
-    assert {name: (row["delivery"], row["state"], row["reason"]) for name, row in result["nodes"].items()} == {
-        "n1": ("native", "active", ""),
-        "n2": ("checkpoint", "active", "on trial"),
-    }
+    rows = {name: (row["delivery"], row["state"], row["reason"]) for name, row in result["nodes"].items()}
+    assert rows == {"n1": ("native", "active", ""), "n2": ("checkpoint", "active", "on trial")}
     assert (api.count("GET", NODES), api.count("GET", f"{CONFIGMAPS}/config-a")) == (1 + len(clock.slept), 1)
 
 

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import datetime
 import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import timestamps
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import (
     ApiError,
     ClusterError,
@@ -31,10 +31,13 @@ OWN = {"source": "old", "complete": True, "absent": [], "own": {"kubeAPIQPS": [5
 RAN = fields.restore(live(maxPods=100, kubeAPIQPS=7, failSwapOn=False))
 
 
+def _runs(name: str) -> dict[str, t.Any]:
+    return node(name, marked=A, reported=status(A, A), delivery="dropin", version="v1.36.2", own=OWN)
+
+
 def _cluster(declared: dict[str, t.Any], **now: t.Any) -> Direct:
     """A node that runs a drop-in with what is declared."""
-    one = node("n1", marked=A, reported=status(A, A), delivery="dropin", version="v1.36.2", own=OWN)
-    return Direct(one, configmaps=[configmap("config-a", text(**declared))], live={"n1": live(**now)})
+    return Direct(_runs("n1"), configmaps=[configmap("config-a", text(**declared))], live={"n1": live(**now)})
 
 
 def _before(*declared: str) -> dict[str, t.Any]:
@@ -92,10 +95,7 @@ def test_what_changed_beside_the_drop_in_is_said_by_name() -> None:
 def test_nodes_that_ran_and_run_alike_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """By what they ran and run, and by what their drop-ins had declared; each has its own row."""
     names = [f"n{number}" for number in range(6)]
-    nodes = [
-        node(name, marked=A, reported=status(A, A), delivery="dropin", version="v1.36.2", own=OWN) for name in names
-    ]
-    api = Direct(*nodes, configmaps=[configmap("config-a", text(maxPods=70))])
+    api = Direct(*map(_runs, names), configmaps=[configmap("config-a", text(maxPods=70))])
     api.live = {name: live(maxPods=70, kubeAPIQPS=7, failSwapOn=False) for name in names}
     api.live["n3"] = live(maxPods=70, kubeAPIQPS=7, failSwapOn=True)
     before = {"variants": {"v": RAN}, "nodes": {name: {"variant": "v", "declared": []} for name in names}}
@@ -110,9 +110,8 @@ def test_nodes_that_ran_and_run_alike_are_compared_once(monkeypatch: pytest.Monk
 
 def _hosts(own: t.Any, **flags: str) -> dict[str, t.Any]:
     uses = {path: {"flag": flag, "file": None, "line": None} for path, flag in flags.items()}
-    return {
-        "n1": {"kubelet": {"local_config": "/k.yaml", "shadowed": uses}, "own": [{"path": "/k.yaml", "content": own}]}
-    }
+    kubelet = {"local_config": "/k.yaml", "shadowed": uses}
+    return {"n1": {"kubelet": kubelet, "own": [{"path": "/k.yaml", "content": own}]}}
 
 
 def test_a_change_that_the_own_file_explains_is_said() -> None:
@@ -190,13 +189,11 @@ FOUND = Verdict("fell_back", "its kubelet refused it")
 
 def test_refusal() -> None:
     problems = checks.problems({**HEADER, "kubeAPIQPS": -1}, 20)
-    assert diagnose.refusal(FOUND, "no such key", problems, guarded=False).message == (
-        "its kubelet refused it. Cause: no such key. Correct it and run again"
-    )
+    known = diagnose.refusal(FOUND, "no such key", problems, guarded=False)
+    assert known.message == "its kubelet refused it. Cause: no such key. Correct it and run again"
     likely = diagnose.refusal(FOUND, None, problems, guarded=False)
-    assert likely.message.startswith(
-        "its kubelet refused it. Likely cause: kubeAPIQPS (--kube-api-qps) -1 must not be a negative number (Give 0"
-    )
+    words = "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number (Give 0"
+    assert likely.message.startswith(f"its kubelet refused it. Likely cause: {words}")
     unknown = diagnose.refusal(FOUND, None, [], guarded=False)
     assert unknown.message.endswith("journalctl -u kubelet | grep 'config controller'")
     # A kubelet without a dynamic configuration writes no such line.
@@ -209,32 +206,26 @@ MAX_PODS = {"path": "maxPods", "live": 110, "expected": 50, "flags": ["max-pods"
 DNS = {"path": "clusterDNS", "live": ["a"], "expected": None, "flags": ["cluster-dns", "cluster-dnses"]}
 NEW = {"path": "memorySwap.swapBehavior", "live": None, "expected": "b", "flags": []}
 NO_FLAG = {"path": "staticPodURLHeader", "live": None, "expected": {}, "flags": []}
+ONE_FLAG = (
+    "maxPods is 110, not 50. Only a flag of its kubelet can override it (--max-pods): remove the flag "
+    "(see `systemctl cat kubelet`) or the field"
+)
+FLAGS = (
+    "maxPods is 110, not 50; clusterDNS is ['a'], not None. Only a flag of its kubelet can override them "
+    "(--max-pods, --cluster-dns or --cluster-dnses): remove"
+)
+DROP_IN = (
+    "The API does not show whether a flag (--max-pods) or a drop-in in --config-dir overrides it: the "
+    "playbook drift names it"
+)
 
 
 @pytest.mark.parametrize(
     ("differences", "minor", "delivery", "cause"),
     [
-        (
-            [MAX_PODS],
-            20,
-            "native",
-            "maxPods is 110, not 50. Only a flag of its kubelet can override it (--max-pods): remove the flag "
-            "(see `systemctl cat kubelet`) or the field",
-        ),
-        (
-            [MAX_PODS, DNS],
-            27,
-            "checkpoint",
-            "maxPods is 110, not 50; clusterDNS is ['a'], not None. Only a flag of its kubelet can override them "
-            "(--max-pods, --cluster-dns or --cluster-dnses): remove",
-        ),
-        (
-            [MAX_PODS],
-            28,
-            "checkpoint",
-            "The API does not show whether a flag (--max-pods) or a drop-in in --config-dir overrides it: the "
-            "playbook drift names it",
-        ),
+        ([MAX_PODS], 20, "native", ONE_FLAG),
+        ([MAX_PODS, DNS], 27, "checkpoint", FLAGS),
+        ([MAX_PODS], 28, "checkpoint", DROP_IN),
         ([NO_FLAG], 20, "native", "The cause is unknown, since no flag sets it: see the kubelet's log"),
         ([NO_FLAG], 33, "checkpoint", "whether a drop-in in --config-dir overrides it: the playbook"),
         ([NEW, MAX_PODS], 20, "native", "Kubelet 1.20 does not have memorySwap.swapBehavior: remove the field"),
@@ -266,21 +257,10 @@ def test_many_differences_are_counted() -> None:
 )
 def test_sync_error(answer: t.Any, text: str) -> None:
     """Asked in the node's own name, for exactly this ConfigMap."""
-    asked = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SubjectAccessReview",
-        "spec": {
-            "user": "system:node:n1",
-            "groups": ["system:nodes", "system:authenticated"],
-            "resourceAttributes": {
-                "namespace": "kube-system",
-                "verb": "get",
-                "version": "v1",
-                "resource": "configmaps",
-                "name": "config-a",
-            },
-        },
-    }
+    what = {"namespace": "kube-system", "verb": "get", "version": "v1", "resource": "configmaps", "name": "config-a"}
+    who = {"user": "system:node:n1", "groups": ["system:nodes", "system:authenticated"]}
+    spec = {**who, "resourceAttributes": what}
+    asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
     with Calls(Call("POST", diagnose.ACCESS_REVIEWS, answer, body=asked)) as session:
         found = diagnose.sync_error(session, "n1", place(), Verdict("sync_error", "cannot fetch"))
     assert (found.state, found.final) == ("sync_error", True)
@@ -289,11 +269,11 @@ def test_sync_error(answer: t.Any, text: str) -> None:
 
 def test_silence() -> None:
     """By the API server's clock; times with and without fractions of a second, as other kubelets write them."""
-    now = datetime.datetime.fromtimestamp(Calls().server_time(), datetime.UTC)
+    now = Calls().server_time()
     spec = {
-        "n1": {"renewTime": (now - datetime.timedelta(seconds=50)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")},
-        "n2": {"renewTime": (now - datetime.timedelta(seconds=90)).strftime("%Y-%m-%dT%H:%M:%SZ")},
-        "ahead": {"renewTime": (now + datetime.timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")},
+        "n1": {"renewTime": timestamps.text(now - 50)},
+        "n2": {"renewTime": timestamps.text(now - 90)[:19] + "Z"},
+        "ahead": {"renewTime": timestamps.text(now + 3600)},
         "never": {},
         "none": None,
         "other": {"renewTime": "2026-01-01T00:00:00.000000Z"},
@@ -301,8 +281,7 @@ def test_silence() -> None:
     leases = {"items": [{"metadata": {"name": name}, "spec": value} for name, value in spec.items()]}
     with Calls(Call("GET", diagnose.LEASES, leases)) as session:
         ages = diagnose.silence(session, ["n1", "n2", "ahead", "never", "none", "absent"])
-    assert set(ages) == {"n1", "n2", "ahead"}
-    assert (ages["n1"], ages["n2"], ages["ahead"]) == (50, 90, 0)
+    assert ages == {"n1": 50, "n2": 90, "ahead": 0}
 
 
 @pytest.mark.parametrize(("answer", "named"), [(ApiError(403, "forbidden"), ["n1"]), ({}, []), ({"items": None}, [])])
