@@ -1,14 +1,13 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a look at the Node calls and answers, and when the watching service looks.
+"""What a look at the Node calls and answers.
 
 Here the calls of kubelet_checkpoint are recorded; tests/contract/test_followers.py runs them on a real node.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import typing as t
 from pathlib import Path
@@ -18,7 +17,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.following import Answer, Orders
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower, steps, watching
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follow_install import Limits
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow.follower import Follower
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
@@ -27,14 +26,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.tria
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch.one_call import StepError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError
+from tests.support.node.stored import source
 
-A = {
-    "namespace": "kube-system",
-    "name": "config-a",
-    "kubeletConfigKey": "kubelet",
-    "uid": "u1",
-    "resourceVersion": "7",
-}
+A = source("config-a", uid="u1")
 LABELS = {"app.kubernetes.io/managed-by": "livenodes.kubelet"}
 FACTS = {"kubelet": {"version": "v1.28.0", "local_config": "/own"}, "own": [{"path": "/own", "content": {}}]}
 SWITCHED = {"reasons": [], "restart_needed": True, "changed": True, "trial": {"name": "boot/1.0"}}
@@ -258,113 +252,3 @@ def test_reset(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     found = world.look(None, Orders(attempt=2))
     assert world.calls == [("reset", None), RESTART, ("removed", None)]
     assert (found.source, found.attempt, found.refused) == (None, 2, "")
-
-
-PLACE = "/watch?watch=true"
-
-
-class Watched:
-    """An API server whose watch sends these events, once."""
-
-    def __init__(self, *events: t.Any) -> None:
-        self.events = [json.dumps(event).encode() for event in events]
-
-    def lines(self, path: str, _quiet: float) -> t.Iterator[bytes]:
-        """Yield the events."""
-        assert path == f"{PLACE}&timeoutSeconds=0"
-        return iter(self.events)
-
-
-class Over(Exception):
-    """The test is over."""
-
-
-def event(kind: str = "MODIFIED", **given: str | None) -> dict[str, t.Any]:
-    """Return an event of a Node with these annotations, and with an answer of the follower unless that is given."""
-    notes = {name: text for name, text in {following.FOLLOWER: "{}", **given}.items() if text is not None}
-    return {"type": kind, "object": {"metadata": {"uid": "u", "annotations": notes}, "message": "too old"}}
-
-
-def looks(
-    monkeypatch: pytest.MonkeyPatch, watches: list[Watched], *codes: int, updated_after: int = 99
-) -> tuple[int, list[float]]:
-    """Return how often the service looks while it sees these watches, and its pauses.
-
-    `codes`: of the looks. `updated_after`: after so many looks another program is installed.
-    """
-    left, pauses = list(watches), [0.0]
-
-    def opened(**_given: t.Any) -> t.Any:
-        if not left:
-            raise Over
-        return left.pop(0)
-
-    counted: list[str] = []
-
-    def apart(step: str, given: str) -> t.Any:
-        if step == "opened":
-            return {
-                "api": {},
-                "name": "n1",
-                "place": "/watch?watch=true",
-                "read": steps.READ,
-                "answer": following.FOLLOWER,
-            }
-        if step == "is_answer":
-            return steps.is_answer(given)
-        counted.append(step)
-        if codes[len(counted) - 1 :][:1] == (1,):
-            raise ApiError("again")
-
-    monkeypatch.setattr(watching, "ApiServer", opened)
-    monkeypatch.setattr(watching, "apart", apart)
-    monkeypatch.setattr(watching, "_program", lambda _folder: str(len(counted) >= updated_after))
-    monkeypatch.setattr(watching.time, "sleep", pauses.append)
-    # They end in time.
-    monkeypatch.setattr(watching, "WATCH_SECONDS", (0, 0))
-    with contextlib.suppress(Over):
-        watching.main("/guard")
-        assert left, "it ended"
-    return len(counted), pauses[1:]
-
-
-SOURCE = annotation.SOURCE
-
-
-def test_each_change_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also over the end of a watch. Bookmarks and other annotations are no change."""
-    bookmark = {"type": "BOOKMARK", "object": {"metadata": {}}}
-    first = Watched(event("ADDED"), bookmark, event(other="1"), event(**{SOURCE: "a"}), event(**{SOURCE: "a"}))
-    second = Watched(
-        event("ADDED", **{SOURCE: "a"}), event(**{SOURCE: "b"}), event(**{SOURCE: "b", following.FOLLOW: "1"})
-    )
-    assert looks(monkeypatch, [first, second]) == (4, [])
-
-
-@pytest.mark.parametrize("lost", [None, "no JSON", '{"attempt": "1"}'])
-def test_an_answer_that_was_lost_is_written_again(monkeypatch: pytest.MonkeyPatch, lost: str | None) -> None:
-    """As the messages about it promise. The first one is written by the look that sees the Node first."""
-    events = [event("ADDED", **{following.FOLLOWER: lost}), event(), event(**{following.FOLLOWER: lost}), event()]
-    assert looks(monkeypatch, [Watched(*events), Watched(event("ADDED"))]) == (2, [])
-    # The watch has not shown it yet.
-    events = [event("ADDED", **{following.FOLLOWER: lost})] * 2
-    assert looks(monkeypatch, [Watched(*events), Watched(event("ADDED"))]) == (2, [])
-
-
-def test_a_look_that_fails_is_repeated_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    number, pauses = looks(monkeypatch, [Watched(event("ADDED")), Watched(event("ADDED"))], 1, 0)
-    assert number == 2 and len(pauses) == 1
-    shortest, longest = watching.PAUSE_SECONDS[0]
-    assert shortest <= pauses[0] <= longest
-
-
-def test_a_watch_ends_once_another_program_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next change is that of the new one, which systemd starts."""
-    watch = Watched(event("ADDED"), event(**{SOURCE: "a"}), event(**{SOURCE: "b"}))
-    assert looks(monkeypatch, [watch, Watched()], updated_after=2) == (2, [])
-
-
-@pytest.mark.parametrize("last", [event("ERROR"), "no event", {"type": "ADDED"}])
-def test_a_watch_that_breaks_is_begun_again_after_a_pause(monkeypatch: pytest.MonkeyPatch, last: t.Any) -> None:
-    number, pauses = looks(monkeypatch, [Watched(event("ADDED"), last), Watched(event("ADDED"))])
-    assert number == 1 and len(pauses) == 1

@@ -1,12 +1,13 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the waiting follower has in memory, what it does in processes of its own, and how it waits before it asks an API
-server again that it has lost.
+"""When the waiting follower looks, what it has in memory, what it does in processes of its own, and how it waits before
+it asks an API server again that it has lost.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation, following
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.follow import steps, watching
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import guard_main
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.install import guard_install
@@ -151,3 +153,108 @@ def test_what_fails_apart_is_an_error_of_the_follower(
     with pytest.raises(ApiError, match=f"^{error}$"):
         watching.apart("look")
     assert logged in capfd.readouterr().err
+
+
+PLACE = "/watch?watch=true"
+
+
+class Watched:
+    """An API server whose watch sends these events, once."""
+
+    def __init__(self, *events: t.Any) -> None:
+        self.events = [json.dumps(event).encode() for event in events]
+
+    def lines(self, path: str, _quiet: float) -> t.Iterator[bytes]:
+        """Yield the events."""
+        assert path == f"{PLACE}&timeoutSeconds=0"
+        return iter(self.events)
+
+
+class Over(Exception):
+    """The test is over."""
+
+
+def event(kind: str = "MODIFIED", **given: str | None) -> dict[str, t.Any]:
+    """Return an event of a Node with these annotations, and with an answer of the follower unless that is given."""
+    notes = {name: text for name, text in {following.FOLLOWER: "{}", **given}.items() if text is not None}
+    return {"type": kind, "object": {"metadata": {"uid": "u", "annotations": notes}, "message": "too old"}}
+
+
+def looks(
+    monkeypatch: pytest.MonkeyPatch, watches: list[Watched], *codes: int, updated_after: int = 99
+) -> tuple[int, list[float]]:
+    """Return how often the service looks while it sees these watches, and its pauses.
+
+    `codes`: of the looks. `updated_after`: after so many looks another program is installed.
+    """
+    left, pauses = list(watches), [0.0]
+
+    def opened(**_given: t.Any) -> t.Any:
+        if not left:
+            raise Over
+        return left.pop(0)
+
+    counted: list[str] = []
+
+    def apart(step: str, given: str) -> t.Any:
+        if step == "opened":
+            place = {"name": "n1", "place": PLACE, "read": steps.READ, "answer": following.FOLLOWER}
+            return {"api": {}, **place}
+        if step == "is_answer":
+            return steps.is_answer(given)
+        counted.append(step)
+        if codes[len(counted) - 1 :][:1] == (1,):
+            raise ApiError("again")
+
+    monkeypatch.setattr(watching, "ApiServer", opened)
+    monkeypatch.setattr(watching, "apart", apart)
+    monkeypatch.setattr(watching, "_program", lambda _folder: str(len(counted) >= updated_after))
+    monkeypatch.setattr(watching.time, "sleep", pauses.append)
+    # They end in time.
+    monkeypatch.setattr(watching, "WATCH_SECONDS", (0, 0))
+    with contextlib.suppress(Over):
+        watching.main("/guard")
+        assert left, "it ended"
+    return len(counted), pauses[1:]
+
+
+SOURCE = annotation.SOURCE
+
+
+def test_each_change_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also over the end of a watch. Bookmarks and other annotations are no change."""
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {}}}
+    first = Watched(event("ADDED"), bookmark, event(other="1"), event(**{SOURCE: "a"}), event(**{SOURCE: "a"}))
+    second = Watched(
+        event("ADDED", **{SOURCE: "a"}), event(**{SOURCE: "b"}), event(**{SOURCE: "b", following.FOLLOW: "1"})
+    )
+    assert looks(monkeypatch, [first, second]) == (4, [])
+
+
+@pytest.mark.parametrize("lost", [None, "no JSON", '{"attempt": "1"}'])
+def test_an_answer_that_was_lost_is_written_again(monkeypatch: pytest.MonkeyPatch, lost: str | None) -> None:
+    """As the messages about it promise. The first one is written by the look that sees the Node first."""
+    events = [event("ADDED", **{following.FOLLOWER: lost}), event(), event(**{following.FOLLOWER: lost}), event()]
+    assert looks(monkeypatch, [Watched(*events), Watched(event("ADDED"))]) == (2, [])
+    # The watch has not shown it yet.
+    events = [event("ADDED", **{following.FOLLOWER: lost})] * 2
+    assert looks(monkeypatch, [Watched(*events), Watched(event("ADDED"))]) == (2, [])
+
+
+def test_a_look_that_fails_is_repeated_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    number, pauses = looks(monkeypatch, [Watched(event("ADDED")), Watched(event("ADDED"))], 1, 0)
+    assert number == 2 and len(pauses) == 1
+    shortest, longest = watching.PAUSE_SECONDS[0]
+    assert shortest <= pauses[0] <= longest
+
+
+def test_a_watch_ends_once_another_program_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next change is that of the new one, which systemd starts."""
+    watch = Watched(event("ADDED"), event(**{SOURCE: "a"}), event(**{SOURCE: "b"}))
+    assert looks(monkeypatch, [watch, Watched()], updated_after=2) == (2, [])
+
+
+@pytest.mark.parametrize("last", [event("ERROR"), "no event", {"type": "ADDED"}])
+def test_a_watch_that_breaks_is_begun_again_after_a_pause(monkeypatch: pytest.MonkeyPatch, last: t.Any) -> None:
+    number, pauses = looks(monkeypatch, [Watched(event("ADDED"), last), Watched(event("ADDED"))])
+    assert number == 1 and len(pauses) == 1

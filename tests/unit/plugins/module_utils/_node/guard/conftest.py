@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
-from tests.support.node.guard_node import Node
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
+from tests.support.node.guard_node import Node, guard_answers, installed_guard
 
 
 @pytest.fixture
@@ -22,3 +23,10 @@ def node(tmp_path: Path) -> Node:
 def on_its_clock(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the module take its moments from the clock of the node."""
     monkeypatch.setattr(Moment, "now", node.now)
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a guard, as the module sees it."""
+    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
+    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)

@@ -23,15 +23,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.deci
     observe,
 )
 
-TERMS = Terms(
-    name="t",
-    boot="b1",
-    armed=100.0,
-    invocation="old",
-    confirm_seconds=300.0,
-    hold_seconds=600.0,
-    unhealthy_seconds=60.0,
-)
+TERMS = Terms("t", "b1", 100.0, "old", confirm_seconds=300.0, hold_seconds=600.0, unhealthy_seconds=60.0)
 CONFIRMED = TERMS._replace(confirmed=True)
 NEW = Unit(invocation="new")
 
@@ -149,48 +141,26 @@ def test_what_a_trial_leads_to(name: str) -> None:
     check(name)
 
 
-# The rows that show a fault case, so that a case without its rows fails.
-@pytest.mark.parametrize(
-    "name", ["without healthz for less than a minute", "without healthz for a minute", "a slow start"]
-)
+# The rows that show the fault cases, so that a case without its rows fails.
+FAULTS = [
+    *("without healthz for less than a minute", "without healthz for a minute", "a slow start"),
+    *("its Node is asked for then", "its Node is waited for"),
+    *("the start limit", "a signal has ended it"),
+    *("a kubelet that was broken before", "it, and the confirmation is late"),
+    *("failures end with a boot", "two failures of one boot"),
+    *("a power cut of what was healthy", "the confirmation is late after it"),
+]
+
+
+@pytest.mark.parametrize("name", FAULTS)
 @pytest.mark.fault(case=8)
-def test_without_healthz_a_kubelet_has_a_minute(name: str) -> None:
-    check(name)
-
-
-@pytest.mark.parametrize("name", ["its Node is asked for then", "its Node is waited for"])
 @pytest.mark.fault(case=9)
-def test_the_node_is_asked_for_and_waited_for(name: str) -> None:
-    check(name)
-
-
-@pytest.mark.parametrize("name", ["the start limit"])
 @pytest.mark.fault(case=13)
-def test_the_start_limit_reverts_at_once(name: str) -> None:
-    check(name)
-
-
-@pytest.mark.parametrize("name", ["a kubelet that was broken before", "it, and the confirmation is late"])
 @pytest.mark.fault(case=14)
-def test_a_kubelet_that_was_broken_before_is_kept(name: str) -> None:
-    check(name)
-
-
-@pytest.mark.parametrize("name", ["failures end with a boot", "two failures of one boot"])
 @pytest.mark.fault(case=37)
-def test_failures_end_with_a_boot(name: str) -> None:
-    check(name)
-
-
-@pytest.mark.parametrize("name", ["a power cut of what was healthy", "the confirmation is late after it"])
 @pytest.mark.fault(case=38)
-def test_a_power_cut_reverts_nothing_that_was_healthy(name: str) -> None:
-    check(name)
-
-
-@pytest.mark.parametrize("name", ["a signal has ended it"])
 @pytest.mark.fault(case=77)
-def test_a_reason_names_the_signal_that_ended_the_kubelet(name: str) -> None:
+def test_the_fault_cases_of_a_trial(name: str) -> None:
     check(name)
 
 

@@ -20,6 +20,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit_reader import Command
 from tests.support.node.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, state_file
 
+POLICY = '{"cpuManagerPolicy": "static"}'
+"""A configuration with the policy of STATIC."""
+
 
 def test_the_fields_of_a_drop_in_folder(node: Node, tmp_path: Path) -> None:
     """The guard knows the folder, the kubelet's command line names none; a kubelet without healthz is healthy."""
@@ -152,12 +155,8 @@ def test_asks_for_a_node_more_rarely_the_longer_it_is_not_ready(node: Node) -> N
     """Not at every look: a thousand unready nodes would send a hundred requests a second."""
     confirmed(node)
     guard, asked = node.guard(), []
-
-    def verify() -> str:
-        asked.append(node.seconds)
-        return node.unverified
-
-    guard.verify, node.unverified = verify, "Node n1 is not Ready"
+    guard.verify = lambda: asked.append(node.seconds) or node.unverified
+    node.unverified = "Node n1 is not Ready"
     begun = node.seconds
     while node.seconds < begun + 3600:
         node.seconds += guard.tick() or 0
@@ -172,12 +171,7 @@ def test_asks_for_a_node_more_rarely_the_longer_it_is_not_ready(node: Node) -> N
 def test_a_kubelet_that_ends_while_its_node_is_asked_for_does_not_graduate(node: Node) -> None:
     confirmed(node)
     guard = node.guard()
-
-    def verify() -> str:
-        node.start(1)
-        return ""
-
-    guard.verify = verify
+    guard.verify = lambda: node.start(1) or ""
     node.seconds += 60
     guard.tick()
     assert node.store.last_known_good() is None and node.ran == [NEW, NEW]
@@ -203,7 +197,7 @@ def test_the_start_of_the_kubelet_is_reported_while_it_runs(node: Node) -> None:
 def test_state_files_go_with_the_switch(node: Node, tmp_path: Path, looked: bool) -> None:
     """Also when the watcher has observed before the first start of the trial, as is usual."""
     state = state_file(node, tmp_path, NONE)
-    node.texts[SOURCE["uid"]] = '{"cpuManagerPolicy":"static"}'
+    node.texts["u1"] = POLICY
     node.assign(state_files=statefiles.take([str(state)]))
     if looked:
         node.later()
@@ -219,7 +213,7 @@ def test_state_files_go_with_the_switch(node: Node, tmp_path: Path, looked: bool
 @pytest.mark.parametrize("text", ["", "none"])
 def test_a_damaged_state_file_gives_way_to_a_switch_that_names_it(node: Node, tmp_path: Path, text: str) -> None:
     state = state_file(node, tmp_path, text)
-    node.texts[SOURCE["uid"]] = '{"cpuManagerPolicy":"static"}'
+    node.texts["u1"] = POLICY
     node.switch(state_files=statefiles.take([str(state)]))
     assert not state.exists()
 
@@ -256,15 +250,14 @@ def test_an_unreadable_trial_is_reverted(node: Node) -> None:
     node.switch()
     Path(node.store.trial_path).write_text("torn")
     node.later()
-    assert node.store.running() == LOCAL and node.ran[-1] == LOCAL
-    assert node.store.trial_path in node.error()
+    assert node.store.running() == node.ran[-1] == LOCAL and node.store.trial_path in node.error()
 
 
 def test_what_is_on_trial_gets_no_state_file_from_before_several_trials(node: Node, tmp_path: Path) -> None:
     """It may reserve other CPUs than what ran with this policy then. The service runs to watch it."""
     state = state_file(node, tmp_path, NONE)
     Path(statefiles.spare(str(state), "static")).write_text(STATIC)
-    node.texts["u1"] = '{"cpuManagerPolicy": "static"}'
+    node.texts["u1"] = POLICY
     node.assign()
     node.properties.update(ActiveState="activating", SubState="start-pre")
     assert node.guard().prestart() and node.store.running() == NEW
@@ -274,7 +267,7 @@ def test_what_is_on_trial_gets_no_state_file_from_before_several_trials(node: No
 def test_a_start_that_is_killed_does_not_pass_for_the_one_before(node: Node, tmp_path: Path) -> None:
     state = state_file(node, tmp_path, NONE)
     node.start()
-    node.texts["u1"] = '{"cpuManagerPolicy": "static"}'
+    node.texts["u1"] = POLICY
     node.assign()
     with mock.patch.object(node, "run", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         node.guard().prestart()
@@ -290,8 +283,7 @@ def test_a_flag_that_the_unit_has_got_since_keeps_its_state_file_after_a_boot(
     node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], stays: bool
 ) -> None:
     state = state_file(node, tmp_path, STATIC)
-    words = [*node.argv, *flags]
-    monkeypatch.setattr(Unit, "next_command", lambda _unit: Command(words, "systemd"))
+    monkeypatch.setattr(Unit, "next_command", lambda _unit: Command([*node.argv, *flags], "systemd"))
     node.reboot(1)
     assert state.exists() is stays
 

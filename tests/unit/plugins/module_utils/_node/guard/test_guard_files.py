@@ -120,20 +120,12 @@ def test_a_replaced_binary_is_another_one(tmp_path: Path) -> None:
 ON_TRIAL = "store/checkpoints/u2/1"
 FILES = [
     "store/binary",
-    "store/checkpoints/u1/1.sha256",
-    "store/checkpoints/u1/1/kubelet",
-    "store/checkpoints/u2/1.sha256",
-    "store/checkpoints/u2/1/kubelet",
-    "store/graduated",
-    "store/kept-files",
-    "store/local/config/kubelet",
-    "store/local/files/0",
-    "store/local/manifest",
-    "store/meta/assigned",
-    "store/meta/last-known-good",
-    "store/progress",
-    "store/report",
-    "store/trial",
+    *("store/checkpoints/u1/1.sha256", "store/checkpoints/u1/1/kubelet"),
+    *("store/checkpoints/u2/1.sha256", "store/checkpoints/u2/1/kubelet"),
+    *("store/graduated", "store/kept-files"),
+    *("store/local/config/kubelet", "store/local/files/0", "store/local/manifest"),
+    *("store/meta/assigned", "store/meta/last-known-good"),
+    *("store/progress", "store/report", "store/trial"),
 ]
 # What is on trial gives way at once where it is damaged, where nothing shows whether it has failed, and where nothing
 # shows that the kubelet was healthy before the reboot.

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 import types
 import typing as t
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -26,12 +26,11 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.tria
     ProgressFile,
     Trial,
 )
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import locked
 from tests.support.node.stored import CONFIG, A, Owners, stored
 
 IS_FOLDER = "a folder is in the place of a file of ours: move it away"
-
-
 WORDS = ["kubelet", "--hostname-override=n7"]
 
 
@@ -93,18 +92,11 @@ def test_tick_prints_when_to_look_again(
     assert capsys.readouterr().out == "1.0\n"
 
 
-@pytest.mark.parametrize(
-    ("wrong", "status", "line"),
-    [("", 0, ""), ("no\n  heartbeat ", 1, "waiting for its Node: no heartbeat\n")],
-)
+@pytest.mark.parametrize(("wrong", "line"), [("", ""), ("no\n  heartbeat ", "waiting for its Node: no heartbeat\n")])
 def test_verify_asks_about_the_running_kubelet(
-    program: Path,
-    wrong: str,
-    status: int,
-    line: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    program: Path, wrong: str, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    status = int(bool(wrong))
     asked: list[t.Any] = []
 
     def unverified(api: t.Callable[[], t.Any], started: float | None) -> str:
@@ -133,21 +125,15 @@ OTHERWISE = "the kubelet logged other values than those on trial: "
 @pytest.mark.parametrize(
     ("logs", "version", "text", "status", "line"),
     [
-        pytest.param({"maxPods": 61}, "v1.37.0", "maxPods: 61", 0, AS_LOGGED, id="alike"),
-        pytest.param({"maxPods": 61}, "v1.37.0", "maxPods: 62", 1, f"{OTHERWISE}maxPods\n", id="other"),
-        pytest.param(
-            {},
-            "v1.37.0",
-            "".join(f"{name}: 7\n" for name in "abcdefg"),
-            1,
-            f"{OTHERWISE}a, b, c, d, e and 2 more\n",
-            id="many",
-        ),
-        pytest.param(None, "v1.37.0", "maxPods: 62", 0, NOT_LOGGED, id="no log"),
-        pytest.param({"maxPods": 61}, "", "maxPods: 62", 0, NOT_LOGGED, id="no version"),
-        pytest.param({"maxPods": 61}, "v1.37.0", "- 1", 0, "cannot be read", id="no configuration"),
-        pytest.param({"maxPods": 61}, "v1.37.0", None, 0, "cannot be read", id="no file"),
+        ({"maxPods": 61}, "v1.37.0", "maxPods: 61", 0, AS_LOGGED),
+        ({"maxPods": 61}, "v1.37.0", "maxPods: 62", 1, f"{OTHERWISE}maxPods\n"),
+        ({}, "v1.37.0", "a: 7\nb: 7\nc: 7\nd: 7\ne: 7\nf: 7\ng: 7\n", 1, f"{OTHERWISE}a, b, c, d, e and 2 more\n"),
+        (None, "v1.37.0", "maxPods: 62", 0, NOT_LOGGED),
+        ({"maxPods": 61}, "", "maxPods: 62", 0, NOT_LOGGED),
+        ({"maxPods": 61}, "v1.37.0", "- 1", 0, "cannot be read"),
+        ({"maxPods": 61}, "v1.37.0", None, 0, "cannot be read"),
     ],
+    ids=["alike", "other", "many", "no log", "no version", "no configuration", "no file"],
 )
 def test_verify_compares_what_the_kubelet_logged_with_what_is_on_trial(
     program: Path,
@@ -208,35 +194,31 @@ def test_a_report_waits_for_the_kubelet_that_an_agent_starts_later(
     assert f"{agent}/kubelet.kubeconfig" in capsys.readouterr().err
 
 
-def no_cluster(*_given: t.Any) -> t.Any:
-    raise status_reporter.NoCluster
+@pytest.fixture
+def no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_reporter, "api_of", mock.Mock(side_effect=status_reporter.NoCluster))
+
+
+FOLLOWS = {"follow": {"namespace": "kube-system", "effect": "safe", "options": {}}}
 
 
 @pytest.mark.parametrize(
-    ("settings", "status", "words"),
-    [
-        ({}, 1, "the settings of the follower are missing or damaged"),
-        ({"follow": {"namespace": "kube-system", "effect": "safe", "options": {}}}, 1, "runs without --kubeconfig"),
-    ],
+    ("settings", "words"),
+    [({}, "the settings of the follower are missing or damaged"), (FOLLOWS, "runs without --kubeconfig")],
 )
+@pytest.mark.usefixtures("no_cluster")
 def test_a_look_that_cannot_be_had(
-    program: Path,
-    settings: dict[str, t.Any],
-    status: int,
-    words: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    program: Path, settings: dict[str, t.Any], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The service that watches looks again after a pause."""
     change_settings(program, **settings)
-    monkeypatch.setattr(status_reporter, "api_of", no_cluster)
-    assert guard_main.main(str(program), ["look"]) == status
+    assert guard_main.main(str(program), ["look"]) == 1
     assert words in capsys.readouterr().err
 
 
 def test_a_look_is_at_the_node_of_the_kubelet(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[t.Any] = []
-    change_settings(program, follow={"namespace": "kube-system", "effect": "safe", "options": {}})
+    change_settings(program, **FOLLOWS)
     server = types.SimpleNamespace(node_name=lambda: "n7")
     monkeypatch.setattr(status_reporter, "api_of", lambda *_given: server)
     monkeypatch.setattr(follower.Follower, "look", lambda self: looks.append((self.api, self.name)))
@@ -278,10 +260,7 @@ def test_a_damaged_store_is_a_cause_in_the_status(
 ) -> None:
     """In its error, and in the metrics that are written anew: never a traceback."""
     path = program.parent / name
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    elif path.is_symlink() or path.exists():
-        path.unlink()
+    files.remove_any(str(path), files.OS())
     if data is None:
         path.mkdir(mode=0o700)
     else:
@@ -297,15 +276,10 @@ def test_a_damaged_store_is_a_cause_in_the_status(
 
 
 @pytest.mark.parametrize(
-    ("word", "status", "out"), [("tick", 1, ""), ("report", 1, ""), ("verify", 1, ""), ("prestart", 0, "ran\n")]
+    ("word", "end"), [*((word, (1, "")) for word in ("tick", "report", "verify")), ("prestart", (0, "ran\n"))]
 )
 def test_an_error_of_the_store_is_one_line(
-    program: Path,
-    word: str,
-    status: int,
-    out: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    program: Path, word: str, end: tuple[int, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A folder is in the place of the lock; what is asked before it does not matter here. The kubelet starts anyway."""
     Path(program.parent, "lock").mkdir()
@@ -317,9 +291,8 @@ def test_an_error_of_the_store_is_one_line(
 
     for name in ("report", "unverified"):
         monkeypatch.setattr(status_reporter, name, asked)
-    assert guard_main.main(str(program), [word]) == status
-    shown = capsys.readouterr()
-    assert shown.out == out
+    status, shown = guard_main.main(str(program), [word]), capsys.readouterr()
+    assert (status, shown.out) == end
     assert shown.err.endswith(f"{program.parent}/lock: cannot lock: Is a directory; {IS_FOLDER}\n")
     assert word == "prestart" or shown.err.count("\n") == 1
 

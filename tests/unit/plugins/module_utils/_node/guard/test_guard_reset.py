@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -15,28 +16,15 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
-from tests.support.node.guard_node import (
-    LOCAL,
-    NEW,
-    NONE,
-    OTHER,
-    SOURCE,
-    STATIC,
-    Node,
-    guard_answers,
-    installed_guard,
-    state_file,
-)
+from tests.support.node.guard_node import LOCAL, NEW, NONE, OTHER, SOURCE, STATIC, Node, state_file
 
 OLD = "store/checkpoints/u2/1"
 REASON = "it did not stay up"
 
 
 @pytest.fixture(autouse=True)
-def _graduated(node: Node, on_its_clock: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _graduated(node: Node, on_its_clock: None, guarded: None) -> None:
     """The node has a guard, and a configuration has graduated on it."""
-    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
-    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
     node.switch()
     node.store.graduate(SOURCE, "v1.20.2")
 
@@ -90,11 +78,6 @@ def test_what_it_was_reverted_to_is_reported(node: Node, graduated: bool, reason
     reset(node)
     node.start(2)
     assert (node.ran[-1], node.reason()) == (NEW, reason)
-
-
-def test_what_is_confirmed_and_runs_well_is_what_to_revert_to(node: Node) -> None:
-    node.switch(OTHER, confirmed=True)
-    assert node.call("reset")["trial"]["revert_to"] == OTHER
 
 
 @pytest.mark.parametrize("confirmed", [False, True])
@@ -168,19 +151,10 @@ def test_run_again_after_a_revert(node: Node) -> None:
     assert node.ran[-1] == LOCAL
 
 
-class Killed(Exception):
-    """The module is killed."""
-
-
 @pytest.mark.parametrize("call", ["arm", "switch", "point"])
-def test_killed_within_the_switch(node: Node, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def killed(*_arguments: object) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, call, killed)
-        with pytest.raises(Killed):
-            node.call("reset")
+def test_killed_within_the_switch(node: Node, call: str) -> None:
+    with mock.patch.object(Store, call, side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        node.call("reset")
     node.later(61, times=2)
     assert node.store.running() == NEW and node.store.active_source() == SOURCE and node.ran == [NEW]
     done = node.call("reset")

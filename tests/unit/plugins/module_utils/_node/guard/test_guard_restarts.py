@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import typing as t
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -107,15 +108,10 @@ def test_a_masked_unit_is_reverted_and_reported_once(node: Failing) -> None:
     """And it is asked to restart with pauses, not once a second."""
     node.switch()
     node.well, node.fails = False, "masked"
-    guard, events = node.guard(), []
-    queue = guard.records.queue
-
-    def note(status: t.Any, event: str, *rest: t.Any) -> None:
-        events.append(event)
-        queue(status, event, *rest)
-
-    guard.records.queue = note  # type: ignore[method-assign]
-    assert 5 < node.watch(guard, 600) < 40
+    guard = node.guard()
+    with mock.patch.object(guard.records, "queue", wraps=guard.records.queue) as queue:
+        assert 5 < node.watch(guard, 600) < 40
+    events = [call.args[1] for call in queue.call_args_list]
     assert [event for event in events if "healthz" in event] == [events[-1]]
 
 

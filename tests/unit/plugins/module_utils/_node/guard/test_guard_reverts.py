@@ -1,23 +1,31 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reverts under bad conditions: a full disk, a reboot, a second change within a trial."""
+"""Reverts under bad conditions: a full disk, a reboot, a second change within a trial. The terms of a trial, which
+kubelet still runs what was active before it, and which revert was not reported.
+"""
 
 from __future__ import annotations
 
 import os
+import typing as t
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import decide, evidence, judging
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Facts, Unit
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.guard import Guard
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local, statefiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Progress, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import FileError
 from tests.support.node.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
 
 THIRD = {**SOURCE, "uid": "u3"}
+TRIAL = Trial(SOURCE, OTHER, Moment("b1", 5.0, 1e9), deadline_seconds=60, invocation="i0")
+FORMER = "store/checkpoints/u2/1"
 
 
 @pytest.mark.parametrize("names", [False, True], ids=["nothing can be created", "names can be created"])
@@ -29,18 +37,15 @@ def test_a_revert_needs_no_free_block(node: Node, names: bool) -> None:
 
 
 @pytest.mark.fault(case=20)
-def test_a_revert_is_reported_once_there_is_room_for_the_report(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_revert_is_reported_once_there_is_room_for_the_report(node: Node) -> None:
     """The note of the trial that went frees a block, which is enough for the record of the revert only."""
     node.switch()
     node.disk.full = True
     node.start(2)
 
-    def refuse(outbox: Outbox, *_report: object) -> None:
-        raise FileError(outbox.report_path, "cannot write: No space left on device")
-
     node.disk.full = False
-    with monkeypatch.context() as patched:
-        patched.setattr(Outbox, "write_report", refuse)
+    full = FileError("/report", "cannot write: No space left on device")
+    with mock.patch.object(Outbox, "write_report", side_effect=full):
         for _look in range(3):
             assert node.later() is not None
     failed = node.trial().failed
@@ -162,8 +167,7 @@ def test_a_revert_ends_a_kubelet_that_runs_what_the_trial_before_left(node: Node
     node.later()
     assert node.restarts == 0
     node.later(60)
-    assert node.store.running() == LOCAL and node.restarts == 1
-    assert node.ran[-1] == LOCAL
+    assert node.store.running() == node.ran[-1] == LOCAL and node.restarts == 1
 
 
 def test_a_trial_whose_source_is_no_longer_assigned_ends(node: Node) -> None:
@@ -273,3 +277,80 @@ def test_ends_after_a_revert_that_is_not_recorded_are_none_of_its_trial(node: No
     for restarts in range(1, 5):
         node.start(restarts)
     assert node.guard().records.progress() == before and not node.trial().failed
+
+
+def test_the_terms_of_a_trial_without_options() -> None:
+    terms = judging.terms_of(TRIAL)
+    assert (terms.name, terms.boot, terms.armed, terms.invocation) == (TRIAL.name, "b1", 5.0, "i0")
+    assert (terms.confirm_seconds, terms.hold_seconds, terms.unhealthy_seconds) == (60, 60, decide.UNHEALTHY_SECONDS)
+    assert terms.boot_grace_seconds == evidence.BOOT_GRACE_SECONDS
+    assert terms.recovery_seconds == evidence.RECOVERY_SECONDS
+    assert (terms.was_healthy, terms.can_revert, terms.confirmed) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    "name", ["confirm_seconds", "was_healthy", "unhealthy_seconds", "boot_grace_seconds", "recovery_seconds"]
+)
+def test_each_option_of_a_trial_changes_its_term_alone(name: str) -> None:
+    value = False if name == "was_healthy" else 7
+    terms = judging.terms_of(TRIAL._replace(extra={name: value}))
+    assert terms == judging.terms_of(TRIAL)._replace(**{name: value})
+
+
+def test_a_trial_of_what_it_reverts_to_cannot_be_reverted() -> None:
+    assert not judging.terms_of(TRIAL._replace(revert_to=SOURCE)).can_revert
+    assert judging.terms_of(TRIAL._replace(confirmed=True)).confirmed
+
+
+@pytest.mark.parametrize(
+    ("replaced", "invocation", "boot", "read"),
+    [
+        (None, "i0", "b1", FORMER),
+        (None, "i1", "b1", NEW),
+        (None, "i0", "b2", NEW),
+        ({"failed": ""}, "i0", "b1", ""),
+        ({"failed": "it ended"}, "i0", "b1", FORMER),
+    ],
+)
+def test_what_a_kubelet_has_read_whose_start_was_not_noted(
+    node: Node, replaced: dict[str, t.Any] | None, invocation: str, boot: str, read: str
+) -> None:
+    facts = Facts(boot, 6.0, unit=Unit(invocation=invocation))
+    assert node.guard().reverts.read(TRIAL._replace(replaced=replaced), facts) == read
+
+
+@pytest.mark.parametrize(
+    ("progress", "unreported"),
+    [
+        # The controller has recorded the revert, with or without the restart that is due.
+        ({}, True),
+        ({"due": 9.0, "verdict": "another reason"}, True),
+        # The guard has, and was stopped before its report.
+        ({"verdict": "it ended"}, True),
+        ({"name": "b1/4.0", "verdict": "it ended"}, True),
+        ({"verdict": "another reason"}, False),
+        ({"name": "b1/4.0"}, False),
+        *(({"due": 9.0, "verdict": "it ended", "reported": stage}, False) for stage in ("reverted", "stopped")),
+    ],
+)
+def test_which_revert_was_not_reported(progress: dict[str, t.Any], unreported: bool) -> None:
+    known = Progress(**{"name": TRIAL.name, **progress})
+    assert judging._unreported(TRIAL._replace(failed="it ended"), known) == unreported
+
+
+@pytest.mark.parametrize(
+    ("replaced", "active", "interrupted"),
+    [
+        ({"to": OTHER, "failed": ""}, FORMER, True),
+        ({"to": OTHER, "failed": ""}, NEW, False),
+        ({"to": OTHER, "failed": "it ended"}, FORMER, False),
+        ({"to": None, "failed": ""}, LOCAL, False),
+        (None, FORMER, False),
+    ],
+)
+def test_a_switch_within_a_trial_was_interrupted(
+    node: Node, replaced: dict[str, t.Any] | None, active: str, interrupted: bool
+) -> None:
+    """Then what the former trial put there is still active. A revert leads away from it."""
+    node.store.point(active)
+    assert node.guard().reverts._never_switched(TRIAL._replace(replaced=replaced, revert_to=None)) == interrupted

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import typing as t
+from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import statefiles
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import checkpoint_module
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
-from tests.support.node.guard_node import LOCAL, NEW, Node
+from tests.support.node.guard_node import LOCAL, NEW, Node, guard_answers, installed_guard
+from tests.support.node.stored import source
 
 REASON = "pods were lost"
 GRACE = checkpoint_module.RESTART_SECONDS
@@ -94,14 +95,10 @@ def test_a_module_that_is_killed_before_it_reverts_is_completed(node: Node, monk
     node.switch()
     node.later()
 
-    def killed(_self: object, _trial: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(node.store), "record", killed)
-        patch.setattr(type(node.store), "settle", killed)
-        with pytest.raises(KeyboardInterrupt):
-            rolled_back(node)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Store, "record", mock.Mock(side_effect=KeyboardInterrupt))
+        patch.setattr(Store, "settle", mock.Mock(side_effect=KeyboardInterrupt))
+        rolled_back(node)
     assert node.store.running() == NEW
     node.later()
     assert node.ran == [NEW, LOCAL] and node.error() == REASON
@@ -137,20 +134,15 @@ def test_a_kubelet_that_an_operator_stopped_gets_its_state_files_when_it_starts(
 
 def test_the_guard_is_started(node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It ends when there is nothing to watch."""
-    asked = []
-
-    def execute(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        asked.append(list(argv))
-        return subprocess.CompletedProcess(list(argv), 1, "", "no bus")
-
-    unit = tmp_path / "livenodes-kubelet-guard.service"
-    unit.touch()
-    monkeypatch.setattr(checkpoint_module, "GUARD", str(unit))
+    execute = mock.Mock(side_effect=partial(guard_answers, code=1, errors="no bus"))
+    unit = installed_guard(tmp_path)
+    monkeypatch.setattr(checkpoint_module, "GUARD", unit)
     monkeypatch.setattr(checkpoint_module, "execute", execute)
     node.assign()
-    assert (rolled_back(node, pretend=True)["warnings"], asked) == ([], [])
+    assert rolled_back(node, pretend=True)["warnings"] == [] and not execute.called
     warnings = rolled_back(node)["warnings"]
-    assert asked == [["systemctl", "start", unit.name]] and "no bus" in warnings[0]
+    execute.assert_called_once_with(["systemctl", "start", os.path.basename(unit)])
+    assert "no bus" in warnings[0]
     assert node.store.running() == LOCAL
 
 
@@ -184,47 +176,27 @@ def test_a_full_disk_and_a_kubelet_that_an_operator_has_stopped(full: Node) -> N
     assert full.ran == [NEW, LOCAL]
 
 
-class ReadOnly(files.OS):
-    """A file system that is read-only, from `on` on."""
-
-    on = False
-
-    def _check(self) -> None:
-        if self.on:
-            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
-
-    def create(self, path: str, mode: int) -> int:
-        self._check()
-        return super().create(path, mode)
-
-    def unlink(self, path: str) -> None:
-        self._check()
-        super().unlink(path)
-
-
-def test_one_restart_on_a_read_only_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_restart_on_a_read_only_file_system(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note of the revert cannot be removed, and the guard finds it at each look."""
-    disk = ReadOnly()
-    (tmp_path / "read-only").mkdir()
-    node = Node(tmp_path / "read-only", disk)
-    monkeypatch.setattr(Moment, "now", node.now)
     node.switch()
     node.later()
     rolled_back(node)
-    disk.on, guard = True, node.guard()
-    for _look in range(20):
-        node.seconds += GRACE
-        guard.tick()
+    guard = node.guard()
+    with monkeypatch.context() as read_only:
+        for call in ("create", "unlink"):
+            refuse = mock.Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS)))
+            read_only.setattr(node.disk, call, refuse)
+        for _look in range(20):
+            node.seconds += GRACE
+            guard.tick()
     assert node.restarts == 1 and node.ran == [NEW, LOCAL]
-    disk.on = False
     guard.tick()
     assert node.restarts == 1 and not node.guard().records.progress().verdict
 
 
 def assigned(node: Node, state: Path) -> dict[str, t.Any]:
     """Let the module change to B, with another policy than that of the state file."""
-    b = {"namespace": "kube-system", "name": "b", "uid": "b", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
-    return node.call("assigned", b, state_files=[str(state)])
+    return node.call("assigned", source("b"), state_files=[str(state)])
 
 
 @pytest.mark.fault(case=32)
@@ -251,4 +223,4 @@ def test_a_second_change_that_fails_restores_the_state_files_from_before_the_fir
     done = assigned(node, state)
     assert done["restart_needed"] and done["error"] == ""
     node.start()
-    assert node.ran[-1] == "store/checkpoints/b/1"
+    assert node.ran[-1] == "store/checkpoints/uid-b/7"

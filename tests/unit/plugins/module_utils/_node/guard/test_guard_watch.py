@@ -1,10 +1,13 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The process that watches does not wait for the one that asks or reports, and goes on after an error."""
+"""The process that watches does not wait for the one that asks or reports, and goes on after an error; how it paces its
+requests.
+"""
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 import types
@@ -18,6 +21,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import command
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 
+NODES = 1000
+HOUR = 3600.0
 HANGS = "import sys, time\nsys.stderr.write('waits\\n')\ntime.sleep(300)\n"
 
 
@@ -110,3 +115,44 @@ def test_a_report_that_cannot_be_sent_yet_is_waited_for(folder: Path, monkeypatc
     monkeypatch.setattr(time, "sleep", waits.append)
     assert guard_main.watch(t.cast(guard.Guard, watched)) == 0
     assert waits == [guard_main.FIRST_PAUSE]
+
+
+@pytest.mark.parametrize(
+    ("failed", "share", "seconds"),
+    [
+        *((1, 0.0, 5), (1, 0.5, 10), (1, 1.0, 15)),
+        *((2, 0.5, 20), (4, 0.5, 80), (5, 0.5, 120)),
+        *((9, 0.0, 60), (9, 1.0, 180), (10**6, 0.5, 120)),
+    ],
+)
+def test_a_pause_doubles_up_to_the_longest_and_varies_by_half(failed: int, share: float, seconds: float) -> None:
+    assert pacing.pause(failed, share, 10, 120) == seconds
+
+
+def test_a_thousand_nodes_that_stay_unready_send_a_bounded_number_of_requests() -> None:
+    """All begin in the same second, which is the worst case. At a steady pause of 10 s it were 100 a second."""
+    dice = random.Random(0)
+    moments: list[float] = []
+    for _node in range(NODES):
+        at, failed = 0.0, 0
+        while at < HOUR:
+            moments.append(at)
+            failed += 1
+            at += pacing.pause(failed, dice.random(), pacing.FIRST_SECONDS, pacing.LONGEST_SECONDS)
+    rates = [sum(1 for at in moments if begin <= at < begin + 10) / 10 for begin in range(60, int(HOUR), 10)]
+    assert max(rates) < 30
+    assert max(rates[60:]) < 12
+    assert len(moments) / NODES < 40
+
+
+def test_chance_is_a_share() -> None:
+    drawn = [pacing.chance() for _count in range(100)]
+    assert 0 <= min(drawn) < 0.5 < max(drawn) < 1
+
+
+def test_requests_in_a_row() -> None:
+    requests = pacing.Requests()
+    for count in (1, 2, 3):
+        requests = requests.after(False, 100.0, 10, 120)
+        assert requests.failed == count and 100 + 5 * 2 ** (count - 1) <= requests.due <= 100 + 15 * 2 ** (count - 1)
+    assert requests.after(True, 200.0, 10, 120) == pacing.Requests(0, 200.0)

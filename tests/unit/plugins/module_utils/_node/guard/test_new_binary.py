@@ -10,6 +10,7 @@ import os
 import types
 import typing as t
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -20,28 +21,21 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store impo
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, files
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
+from tests.support.node import replaced_binary
 from tests.support.node.guard_node import LOCAL, NEW, OTHER, SOURCE, Node
-from tests.support.node.replaced_binary import (
-    NEW_VERSION,
-    OLD_VERSION,
-    WORDS,
-    Kubelet,
-    on_trial,
-    replaceable,
-    with_good,
-)
+from tests.support.node.replaced_binary import NEW_VERSION, OLD_VERSION, WORDS, Kubelet, on_trial
 
 OTHERS = "store/checkpoints/u2/1"
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
-    return with_good(tmp_path)
+    return replaced_binary.with_good(tmp_path)
 
 
 @pytest.fixture(autouse=True)
 def kubelet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kubelet:
-    return replaceable(tmp_path, monkeypatch)
+    return replaced_binary.replaceable(tmp_path, monkeypatch)
 
 
 def config(node: Node) -> str:
@@ -231,18 +225,18 @@ def test_a_reset_on_trial_that_it_refuses_is_reverted(node: Node, kubelet: Kubel
 @pytest.mark.parametrize(
     ("folder", "starts", "words"),
     [
-        ("", ["/usr/bin/kubelet", "--v=3"], ["/usr/bin/kubelet", "--v=3"]),
-        ("/conf.d", ["/usr/bin/kubelet", "--v=3"], ["/usr/bin/kubelet", "--v=3"]),
-        ("/conf.d", ["/usr/bin/k3s", "agent"], ["/old/kubelet", "--v=2"]),
+        ("", "/usr/bin/kubelet --v=3", "/usr/bin/kubelet --v=3"),
+        ("/conf.d", "/usr/bin/kubelet --v=3", "/usr/bin/kubelet --v=3"),
+        ("/conf.d", "/usr/bin/k3s agent", "/old/kubelet --v=2"),
     ],
 )
 def test_it_is_asked_with_the_next_command_of_the_unit(
-    node: Node, folder: str, starts: list[str], words: list[str], monkeypatch: pytest.MonkeyPatch
+    node: Node, folder: str, starts: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of another program than the kubelet, with what is known of the kubelet that it starts."""
     node.folder, node.argv = folder, ("/old/kubelet", "--v=2")
-    monkeypatch.setattr(unit.Unit, "next_command", lambda _unit: types.SimpleNamespace(argv=starts))
-    assert node.guard().host.next_words(node.run) == words
+    monkeypatch.setattr(unit.Unit, "next_command", lambda _unit: types.SimpleNamespace(argv=starts.split()))
+    assert node.guard().host.next_words(node.run) == words.split()
 
 
 @pytest.mark.parametrize(
@@ -318,18 +312,6 @@ def test_what_was_left_on_a_full_disk_does_not_graduate(tmp_path: Path, kubelet:
     assert not node.restarts
 
 
-class Killed(BaseException):
-    """The guard's process ended: no handler runs."""
-
-
-def _trial_begins(node: Node) -> None:
-    node.assign(OTHER)
-
-
-def _trial_runs(node: Node) -> None:
-    node.switch(OTHER)
-
-
 def _reset_is_over(node: Node) -> None:
     node.store.reset()
     node.start()
@@ -340,8 +322,8 @@ def _reset_is_over(node: Node) -> None:
     ("before", "refuses", "runs", "reason"),
     [
         (lambda _node: None, "FIRST", LOCAL, "reverted to the local configuration"),
-        (_trial_begins, "SECOND", NEW, "reverted to last-known-good"),
-        (_trial_runs, "SECOND", NEW, "reverted to last-known-good"),
+        (lambda node: node.assign(OTHER), "SECOND", NEW, "reverted to last-known-good"),
+        (lambda node: node.switch(OTHER), "SECOND", NEW, "reverted to last-known-good"),
         (_reset_is_over, "Configuration", LOCAL, "reverted to "),
     ],
 )
@@ -355,7 +337,6 @@ def test_a_revert_is_reported_also_if_the_guard_was_killed_before(
     reason: str,
     part: type,
     method: str,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The kubelet was started all the same, and what it runs is accepted: nothing is left to do but the report."""
     before(node)
@@ -363,12 +344,8 @@ def test_a_revert_is_reported_also_if_the_guard_was_killed_before(
         files.remove(node.guard().records.report_path)
     kubelet.replace(NEW_VERSION, refuses)
 
-    def killed(*_words: t.Any, **_more: t.Any) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patch, contextlib.suppress(Killed):
-        # `finish` ends the step that reported.
-        patch.setattr(part, method, killed)
+    # No handler runs. `finish` ends the step that reported.
+    with mock.patch.object(part, method, side_effect=KeyboardInterrupt), contextlib.suppress(KeyboardInterrupt):
         node.start()
     node.start()
     assert node.reason().startswith(reason) and WORDS in node.error()

@@ -12,6 +12,7 @@ import sys
 import types
 import typing as t
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -239,22 +240,17 @@ def test_the_interpreter_is_that_of_the_system_where_ansible_has_found_another(
 
 
 def test_labels_are_restored_where_selinux_is_enabled(tmp_path: Path) -> None:
-    asked: list[list[str]] = []
-    code, words = 0, ""
-
-    def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-        asked.append(list(argv))
-        return subprocess.CompletedProcess(list(argv), code, "", words)
-
+    run = mock.Mock(return_value=subprocess.CompletedProcess([], 0, "", ""))
     enabled = tmp_path / "enforce"
-    assert guard_install.restore_labels(["/store"], run, str(enabled)) == [] and asked == []
+    assert guard_install.restore_labels(["/store"], run, str(enabled)) == [] and not run.called
     enabled.touch()
     assert guard_install.restore_labels(["/store", "/unit"], run, str(enabled)) == []
-    assert asked == [["restorecon", "-R", "/store", "/unit"]]
-    code, words = 255, "restorecon: cannot access /store\n"
-    (warning,) = guard_install.restore_labels(["/store"], run, str(enabled))
+    run.assert_called_once_with(["restorecon", "-R", "/store", "/unit"])
     what = "the SELinux labels of /store were not restored"
-    assert warning == f"{what}: restorecon: cannot access /store. Run restorecon -R on them"
-    code, words = 127, ""
-    (warning,) = guard_install.restore_labels(["/store"], run, str(enabled))
-    assert "not restored: exit 127" in warning
+    for code, words, cause in (
+        (255, "restorecon: cannot access /store\n", "restorecon: cannot access /store"),
+        (127, "", "exit 127"),
+    ):
+        run.return_value = subprocess.CompletedProcess([], code, "", words)
+        warnings = guard_install.restore_labels(["/store"], run, str(enabled))
+        assert warnings == [f"{what}: {cause}. Run restorecon -R on them"]

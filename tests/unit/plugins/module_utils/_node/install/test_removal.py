@@ -11,6 +11,7 @@ import os
 import subprocess
 import typing as t
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -230,16 +231,8 @@ def test_a_state_file_that_cannot_be_removed_leaves_no_stopped_kubelet(
 
 
 def test_a_start_that_took_long_leaves_the_kubelet_its_time(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
     unit = FakeUnit()
-
-    def restart() -> str:
-        nonlocal now
-        now += 100
-        return "i1"
-
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    monkeypatch.setattr(unit, "restart", restart)
+    monkeypatch.setattr("time.monotonic", lambda: 100.0 * unit.seen.count("restart"))
     assert restarts.restarted(t.cast(t.Any, unit), 60, False, "")["seconds"] == 100
 
 
@@ -291,10 +284,7 @@ def test_a_guard_that_cannot_be_replaced_does_not_prevent_a_reset(
 ) -> None:
     write_settings(tmp_path)
 
-    def refused(*_arguments: object) -> None:
-        raise StoreError("others may write to it")
-
-    monkeypatch.setattr(guard_install, "changes", refused)
+    monkeypatch.setattr(guard_install, "changes", mock.Mock(side_effect=StoreError("others may write to it")))
     done = guard_steps.updated(str(tmp_path), t.cast(t.Any, FakeUnit()), check=False)
     assert not done["changed"] and "others may write to it" in done["warnings"][0]
 

@@ -86,13 +86,12 @@ def damage(saved: LocalStore, **changes: t.Any) -> None:
 
 @pytest.mark.usefixtures("no_garbage")
 def test_what_is_damaged_is_named(saved: LocalStore) -> None:
-    Path(saved.folder, "files", "1").write_bytes(b"other")
-    with pytest.raises(StoreError, match=rf"files/1 \({CONFIG}\) does not match its digest"):
-        saved.read()
-    Path(saved.folder, "files", "1").unlink()
-    with pytest.raises(StoreError, match=rf"files/1 \({CONFIG}\) does not match its digest"):
-        saved.read()
-    Path(saved.folder, "files", "1").write_bytes(LOCAL)
+    file = Path(saved.folder, "files", "1")
+    file.write_bytes(b"other")
+    for follows in (file.unlink, lambda: file.write_bytes(LOCAL)):
+        with pytest.raises(StoreError, match=rf"files/1 \({CONFIG}\) does not match its digest"):
+            saved.read()
+        follows()
     damage(saved, config="/other")
     for read in (saved.read, saved.verify):
         with pytest.raises(StoreError, match="manifest lacks the kubelet's config file /other"):

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import meta
+from tests.support.node.stored import source
 
-# Read from /var/lib/kubelet/dynamic-config/store/meta/assigned of a 1.20.2 kubelet; the second was made for a ConfigMap
-# with the name of a number.
+# Read from /var/lib/kubelet/dynamic-config/store/meta/assigned of a 1.20.2 kubelet, which quotes the name of a number.
 NATIVE = b"""apiVersion: kubelet.config.k8s.io/v1beta1
 kind: SerializedNodeConfigSource
 source:
@@ -26,50 +26,19 @@ source:
     resourceVersion: "255"
     uid: 5901b34c-f5b6-4232-809a-484336bd1dcf
 """
-QUOTED = b"""apiVersion: kubelet.config.k8s.io/v1beta1
-kind: SerializedNodeConfigSource
-source:
-  configMap:
-    kubeletConfigKey: kubelet
-    name: "1e3"
-    namespace: kube-system
-    resourceVersion: "256"
-    uid: 65973cbf-8276-45c3-b2de-5e1885695107
-"""
-SOURCE = {
-    "namespace": "kube-system",
-    "name": "c1",
-    "uid": "5901b34c-f5b6-4232-809a-484336bd1dcf",
-    "resourceVersion": "255",
-    "kubeletConfigKey": "kubelet",
-}
+QUOTED = NATIVE.replace(b"name: c1", b'name: "1e3"')
+SOURCE = source("c1", uid="5901b34c-f5b6-4232-809a-484336bd1dcf", resourceVersion="255")
 
 
 def test_bytes_of_a_kubelet() -> None:
-    assert meta.decode(NATIVE) == SOURCE
-    assert meta.encode(SOURCE) == NATIVE
-    assert meta.decode(QUOTED) == {
-        **SOURCE,
-        "name": "1e3",
-        "resourceVersion": "256",
-        "uid": "65973cbf-8276-45c3-b2de-5e1885695107",
-    }
-    assert meta.encode(meta.decode(QUOTED)) == QUOTED
-
-
-def test_local_is_an_empty_file() -> None:
-    assert meta.encode(None) == b""
-    assert meta.decode(b"") is None
+    for found, data in ((SOURCE, NATIVE), ({**SOURCE, "name": "1e3"}, QUOTED), (None, b"")):
+        assert meta.decode(data) == found and meta.encode(found) == data
 
 
 def test_what_a_kubelet_reads_too() -> None:
     """JSON, unknown keys, single quotes, another order."""
-    wrapped = {
-        "kind": meta.KIND,
-        "apiVersion": meta.API_VERSION,
-        "source": {"configMap": {**SOURCE, "more": "x"}},
-        "later": 1,
-    }
+    known = {"configMap": {**SOURCE, "more": "x"}}
+    wrapped = {"kind": meta.KIND, "apiVersion": meta.API_VERSION, "source": known, "later": 1}
     assert meta.decode(json.dumps(wrapped).encode()) == SOURCE
     assert meta.decode(NATIVE.replace(b'"255"', b"'255'") + b"later: x\n") == SOURCE
 
@@ -77,12 +46,9 @@ def test_what_a_kubelet_reads_too() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"\n",
-        b" ",
-        b"\0" * 239,
+        *(b"\n", b" ", b"\0" * 239, b"\xff\xfe", b"[]", b"{", b"{}", b"source: {}\n"),
         NATIVE[:100],
         NATIVE.replace(b"uid", b"wid"),
-        b"source: {}\n",
         NATIVE.replace(b'"255"', b"255"),
         NATIVE.replace(b'"255"', b""),
         NATIVE.replace(b"v1beta1", b"v1"),
@@ -90,10 +56,6 @@ def test_what_a_kubelet_reads_too() -> None:
         NATIVE.replace(b"name: c1", b"name: ../c1"),
         NATIVE.replace(b"    uid", b"   uid"),
         NATIVE.replace(b"5901b34c", b"../5901"),
-        b"\xff\xfe",
-        b"[]",
-        b"{",
-        b"{}",
         NATIVE + b"kind: x\n",
         NATIVE.replace(b"name: c1", b"name: &a c1"),
         NATIVE.replace(b"name: c1", b"name: null"),
@@ -141,12 +103,12 @@ def possible(form: re.Pattern[str]) -> st.SearchStrategy[str]:
 
 
 @given(st.fixed_dictionaries({part: possible(form) for part, form in meta._FORMS.items()}))
-def test_round_trip(source: meta.Source) -> None:
+def test_round_trip(known: meta.Source) -> None:
     try:
-        data = meta.encode(source)
+        data = meta.encode(known)
     except meta.SourceError:
         return
-    assert meta.decode(data) == source
+    assert meta.decode(data) == known
 
 
 DAMAGED = st.builds(lambda at, new: NATIVE[:at] + new + NATIVE[at + 1 :], st.integers(0, 238), st.binary(max_size=3))

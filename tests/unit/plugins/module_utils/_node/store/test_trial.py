@@ -23,19 +23,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.tria
 )
 from tests.support.node.stored import A, B
 
-FULL = Trial(
-    B,
-    A,
-    Moment("boot", 5.5, 6.5),
-    300.0,
-    {"to": "1", "revert_to": "2"},
-    True,
-    "id",
-    "v1.20.2",
-    [{"path": "/x", "data": "YQ=="}, {"path": "/y", "data": None}],
-    "why",
-    {"was_healthy": False},
-)
+STATE_FILES = [{"path": "/x", "data": "YQ=="}, {"path": "/y", "data": None}]
+DIGESTS, UNHEALTHY = {"to": "1", "revert_to": "2"}, {"was_healthy": False}
+FULL = Trial(B, A, Moment("boot", 5.5, 6.5), 300.0, DIGESTS, True, "id", "v1.20.2", STATE_FILES, "why", UNHEALTHY)
 
 
 @pytest.mark.parametrize(
@@ -55,13 +45,7 @@ def test_fields_of_a_later_version_are_no_damage() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        b"{",
-        b"[]",
-        b"{}",
-        b"null",
-        b"\xff",
-        FULL.encode()[:-20],
+        *(b"", b"{", b"[]", b"{}", b"null", b"\xff", FULL.encode()[:-20]),
         FULL.encode().replace(b'"to"', b'"too"'),
         FULL.encode().replace(b"uid-b", b"../b"),
         FULL.encode().replace(b"300.0", b'"soon"'),

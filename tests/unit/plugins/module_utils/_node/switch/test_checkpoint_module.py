@@ -12,6 +12,7 @@ import os
 import typing as t
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -31,6 +32,13 @@ from tests.support.node.stored import source
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
     return Node(tmp_path)
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a guard, as the module sees it."""
+    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
+    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
 
 
 @pytest.fixture
@@ -99,18 +107,14 @@ def test_a_third_change_reverts_to_what_was_confirmed_with_its_state_files(node:
 
 
 @pytest.mark.fault(case=69)
-def test_nothing_is_switched_while_a_state_file_cannot_be_removed(
-    node: Node, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_switched_while_a_state_file_cannot_be_removed(node: Node, state: Path) -> None:
     """The guard removes it before the kubelet starts, and a kubelet ends with the state file of another policy."""
     assign(node, "a")
     before = node.trial()
 
-    def refuse(*_paths: object, **_options: object) -> None:
-        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
-
-    monkeypatch.setattr(os, "link", refuse)
-    with pytest.raises(StoreError, match=f"{state}: cannot remove: Operation not permitted; .*lsattr"):
+    refused = PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+    words = f"{state}: cannot remove: Operation not permitted; .*lsattr"
+    with mock.patch.object(os, "link", side_effect=refused), pytest.raises(StoreError, match=words):
         assign(node, "b", state_files=[str(state)])
     assert node.trial() == before and runs(node) == source("a")
 
@@ -132,15 +136,12 @@ def test_a_guard_that_does_not_start_leaves_the_trial_before_as_it_was(
 
 
 @pytest.mark.parametrize(("confirmed", "reason"), [(True, "on trial, confirmed"), (False, None)])
-def test_what_runs_already_is_reported_again(
-    node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, confirmed: bool, reason: str | None
-) -> None:
+@pytest.mark.usefixtures("guarded")
+def test_what_runs_already_is_reported_again(node: Node, confirmed: bool, reason: str | None) -> None:
     """Its Node may have been deleted and created again since. What is not confirmed has a guard that reports."""
     assign(node, "a")
     if confirmed:
         assign(node, "a", "confirmed")
-    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
-    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
     assert not assign(node, "a")["changed"]
     queued = Outbox(node.store.config_dir).report()
     assert (queued.status["reason"] if queued else None) == reason
@@ -152,12 +153,11 @@ def test_what_runs_already_is_reported_again(
     ("progress", "binary", "error"),
     [(Progress(reported=CRASHED), "", "the kubelet kept ending"), (Progress(), "kubelet v1.21 refuses it", "v1.21")],
 )
+@pytest.mark.usefixtures("guarded")
 def test_an_error_that_the_guard_has_reported_is_reported_again(
-    node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, progress: Progress, binary: str, error: str
+    node: Node, progress: Progress, binary: str, error: str
 ) -> None:
     graduate(node, "a")
-    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
-    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
     ProgressFile(node.store.config_dir).write(progress)
     binary_record(node.store.folder).write(Binary("/usr/bin/kubelet", 1, 2, 3, reported=binary))
     assign(node, "a")
@@ -210,13 +210,12 @@ def test_a_damaged_last_known_good_does_not_prevent_another_configuration(node: 
     assert node.store.running() == node.store.target(None)
 
 
-def test_a_reset_with_a_damaged_last_known_good(node: Node, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("guarded")
+def test_a_reset_with_a_damaged_last_known_good(node: Node) -> None:
     """It reverts to what runs, although that is not confirmed yet."""
     graduate(node, "a")
     assign(node, "b")
     Path(node.store.config_dir, node.store.target(source("a")), "kubelet").write_text("torn")
-    monkeypatch.setattr(checkpoint_module, "GUARD", installed_guard(tmp_path))
-    monkeypatch.setattr(checkpoint_module, "execute", guard_answers)
     node.call("reset")
     assert node.trial().to is None and node.trial().revert_to == source("b")
 

@@ -25,14 +25,9 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit 
 SECRET = "planted-secret"
 CONFIG = {"kind": "KubeletConfiguration", "maxPods": 61, "staticPodURLHeader": {"Authorization": [f"Bearer {SECRET}"]}}
 SOURCE = {"namespace": "b", "name": "a", "uid": "u", "resource_version": "1", "kubelet_config_key": "kubelet"}
-OPTIONS: dict[str, t.Any] = {
-    **values.defaults(),
-    "allow_unchecked": True,
-    "source": SOURCE,
-    "data": {"kubelet": json.dumps(CONFIG)},
-    "trial_seconds": 60,
-    "confirm_seconds": 60,
-}
+GIVEN = {"source": SOURCE, "data": {"kubelet": json.dumps(CONFIG)}}
+TERMS = {"allow_unchecked": True, "trial_seconds": 60, "confirm_seconds": 60}
+OPTIONS: dict[str, t.Any] = {**values.defaults(), **GIVEN, **TERMS}
 
 
 class Node:
@@ -169,15 +164,10 @@ def test_reasons_change_nothing(node: Node) -> None:
     assert not Path(node.store.config_dir).exists()
 
 
-@pytest.mark.parametrize(
-    ("failing", "name"),
-    [
-        ("look", "inspecting the node"),
-        ("staged", "storing the configuration"),
-        ("install", "installing the guard"),
-        ("assigned", "switching"),
-    ],
-)
+NAMES = {"look": "inspecting the node", "staged": "storing the configuration", "install": "installing the guard"}
+
+
+@pytest.mark.parametrize(("failing", "name"), [*NAMES.items(), ("assigned", "switching")])
 @pytest.mark.parametrize("error", [StoreError, UnitError, OSError, LockError])
 def test_a_failure_names_its_step_and_no_secret(node: Node, failing: str, name: str, error: type[Exception]) -> None:
     node.fails[failing] = error(f"near Bearer {SECRET}")
