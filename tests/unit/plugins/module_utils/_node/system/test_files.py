@@ -71,10 +71,13 @@ def test_real_files(tmp_path: Path) -> None:
     assert files.remove(str(folder / "l"))
     assert not files.remove(str(folder / "l"))
     assert files.read(str(folder / "none")) is None
-    (folder / "link").symlink_to(tmp_path)
-    files.remove_folder(str(folder))
-    assert list(tmp_path.iterdir()) == [tmp_path / "one"]
-    files.remove_folder(str(folder))
+    elsewhere = tmp_path / "elsewhere"
+    files.write_folder(str(elsewhere), {"f": (b"x", 0o600)})
+    for link in (folder / "link", tmp_path / "link"):
+        link.symlink_to(elsewhere)
+    for removed in (folder, folder, tmp_path / "link"):
+        files.remove_folder(str(removed))
+    assert sorted(item.name for item in tmp_path.rglob("*")) == ["elsewhere", "f", "one"], "no link is followed"
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777])
@@ -94,14 +97,6 @@ def test_modes_are_those_asked_for_whatever_the_umask(tmp_path: Path, umask: int
     assert modes.pop("a") == modes.pop("a/b") == 0o755
     inside = {"f": 0o640, "g": 0o664, "d": 0o750, "d/f": 0o444, "d/s": 0o750, "d/s/f": 0o600}
     assert modes == {f"a/b/{name}": mode for name, mode in inside.items()}
-
-
-def test_links_are_removed_never_followed(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "f").write_text("x")
-    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    files.remove_folder(str(tmp_path / "link"))
-    assert sorted(item.name for item in tmp_path.rglob("*")) == ["elsewhere", "f"]
 
 
 @pytest.mark.parametrize(
@@ -226,11 +221,15 @@ def test_a_killed_holder_holds_nothing(tmp_path: Path, hold: t.Callable[[float],
         assert (tmp_path / "store" / "lock").read_text() == str(os.getpid())
 
 
-def test_free_again_after_an_error(tmp_path: Path) -> None:
+def test_free_again_after_an_error_and_no_link_in_its_place(tmp_path: Path) -> None:
     with pytest.raises(KeyError), locked(str(tmp_path), 0):
         raise KeyError
     with locked(str(tmp_path), 0):
         assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "lock").unlink()
+    (tmp_path / "lock").symlink_to("/etc/passwd")
+    with pytest.raises(files.FileError, match="a symbolic link is in the place"), locked(str(tmp_path), 0):
+        pass
 
 
 def test_a_store_that_was_removed_meanwhile(tmp_path: Path) -> None:
@@ -240,10 +239,4 @@ def test_a_store_that_was_removed_meanwhile(tmp_path: Path) -> None:
         (folder / "lock").unlink()
         folder.rmdir()
     with locked(str(folder), 0), pytest.raises(LockError), locked(str(folder), 0):
-        pass
-
-
-def test_a_link_in_its_place(tmp_path: Path) -> None:
-    (tmp_path / "lock").symlink_to("/etc/passwd")
-    with pytest.raises(files.FileError, match="a symbolic link is in the place"), locked(str(tmp_path), 0):
         pass
