@@ -32,24 +32,20 @@ def look(node: Node, **options: t.Any) -> dict[str, t.Any]:
 
 def test_the_words_of_the_next_command_line_with_their_places(node: Node) -> None:
     node.write("/proc/72/cmdline", "\0".join([*ARGV[:-1], "--max-pods=99", ""]))
-    found = look(node)
-    words = [word["text"] for word in found["words"]]
-    assert words == [*ARGV[:3], "--manifest-url-header=********", "--max-pods=61"]
-    assert {(word["file"], word["line"]) for word in found["words"]} == {("/lib/kubelet.service", 2)}
-    assert SECRET not in json.dumps(found)
-    assert found["disk"]["content"]["resolvConf"] == "/etc/nowhere"
-    assert (found["own"], found["target"]) == (None, None)
-
-
-def test_systemd_is_asked_once_for_each_fact(node: Node) -> None:
     asked: list[tuple[str, ...]] = []
 
     def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         asked.append(tuple(argv))
         return node.run(argv)
 
-    upgrade_facts.look("kubelet.service", root=str(node.root), run=run)
-    assert sorted(asked) == sorted(set(asked))
+    found = upgrade_facts.look("kubelet.service", root=str(node.root), run=run)
+    assert sorted(asked) == sorted(set(asked)), "systemd is asked once for each fact"
+    words = [word["text"] for word in found["words"]]
+    assert words == [*ARGV[:3], "--manifest-url-header=********", "--max-pods=61"]
+    assert {(word["file"], word["line"]) for word in found["words"]} == {("/lib/kubelet.service", 2)}
+    assert SECRET not in json.dumps(found)
+    assert found["disk"]["content"]["resolvConf"] == "/etc/nowhere"
+    assert (found["own"], found["target"]) == (None, None)
 
 
 def gates_at(line: int, **lines: int) -> dict[str, int]:
@@ -84,14 +80,12 @@ def test_static_pods_are_looked_for_where_the_config_file_says(node: Node) -> No
     assert [(pod["file"], pod["name"]) for pod in look(node)["static_pods"]] == [("/etc/pods/one.yaml", "one")]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [("HugePages_Total: 5\nHugetlb:      2048 kB\nDirectMap4k: 5 kB\n", 2**21), ("MemTotal: 5 kB\n", None)],
-)
-def test_huge_pages(node: Node, text: str, found: int | None) -> None:
+def test_huge_pages(node: Node) -> None:
     assert look(node)["huge_pages"] is None
-    node.write("/proc/meminfo", text)
-    assert look(node)["huge_pages"] == found
+    node.write("/proc/meminfo", "MemTotal: 5 kB\n")
+    assert look(node)["huge_pages"] is None
+    node.write("/proc/meminfo", "HugePages_Total: 5\nHugetlb:      2048 kB\nDirectMap4k: 5 kB\n")
+    assert look(node)["huge_pages"] == 2**21
 
 
 def test_a_unit_that_is_not_understood_has_words(node: Node) -> None:
@@ -142,12 +136,10 @@ def test_runtime_version(tmp_path: Path, name: str | None, output: str, code: in
     assert [words[1:] for words in printed.asked] == ([["--version"]] if name in ("containerd", "cri-o") else [])
 
 
-def test_the_program_of_the_running_runtime_is_asked(tmp_path: Path) -> None:
-    place = tmp_path / "proc/7/cmdline"
-    place.parent.mkdir(parents=True)
-    place.write_text("/opt/bin/containerd\0--config\0/x\0")
+def test_the_program_of_the_running_runtime_is_asked(node: Node) -> None:
+    node.write("/proc/7/cmdline", "/opt/bin/containerd\0--config\0/x\0")
     printed = Printed("containerd 2.1.0\n")
-    assert upgrade_facts.runtime_version("containerd", str(tmp_path), printed) == "2.1.0"
+    assert upgrade_facts.runtime_version("containerd", str(node.root), printed) == "2.1.0"
     assert [words[0] for words in printed.asked] == ["/opt/bin/containerd"]
 
 
@@ -179,6 +171,10 @@ class Kubelet:
         self.asked: list[list[str]] = []
         self.names: set[str] = set()
 
+    def answers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ask_binary, "ask", self.ask)
+        monkeypatch.setattr(binary, "check", self.check)
+
     def ask(self, _program: str, names: set[str], *_rest: t.Any) -> binary_facts.BinaryFacts:
         self.names = names
         return binary_facts.BinaryFacts("v1.36.2", self.flags, {}, {})
@@ -199,53 +195,38 @@ class Kubelet:
     ],
 )
 def test_flags_that_the_target_does_not_know_are_left_out(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    kubelet: Kubelet,
-    flags: list[str],
-    refused: list[str],
-    left: list[str],
+    monkeypatch: pytest.MonkeyPatch, node: Node, kubelet: Kubelet, flags: list[str], refused: list[str], left: list[str]
 ) -> None:
-    monkeypatch.setattr(binary, "check", kubelet.check)
-    monkeypatch.setattr(ask_binary, "ask", kubelet.ask)
-    (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
-    argv = ["kubelet", "--config=/c.yaml", *flags]
-    found = asked(tmp_path, *argv)
+    kubelet.answers(monkeypatch)
+    found = asked(node.root, "kubelet", "--config=/etc/kubelet.yaml", *flags)
     assert (found["refused_flags"], found["verdict"], found["version"]) == (refused, kubelet.verdict, "v1.36.2")
     assert found["unknown_fields"] == ["noSuchField"] and found["messages"] == ["it read kind:"]
-    assert kubelet.asked == [["kubelet", "--config=/c.yaml", *left]]
+    assert kubelet.asked == [["kubelet", "--config=/etc/kubelet.yaml", *left]]
 
 
 def test_the_target_is_asked_about_the_names_of_the_node(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     kubelet = Kubelet()
-    monkeypatch.setattr(ask_binary, "ask", kubelet.ask)
-    monkeypatch.setattr(binary, "check", kubelet.check)
+    kubelet.answers(monkeypatch)
     node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nmaxPodz: 7\nfeatureGates: {A: true}\n")
     facts = look(node, target="/opt/none")["target"]["facts"]
     assert (facts["version"], facts["flags"]) == ("v1.36.2", ())
     assert {"maxPodz", "featureGates.A"} <= kubelet.names
 
 
-def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, node: Node) -> None:
     """Nodes with the same problem have the same message, whatever the name of the folder in which each was asked."""
     text = "failed to load kubelet config file, path: /run/livenodes-check-a1_b/kubelet, error: why"
     monkeypatch.setattr(binary, "check", lambda *_given: binary.Verdict(binary.INVALID, [text], []))
-    (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
-    found = asked(tmp_path, "kubelet", "--config=/c.yaml")
-    assert found["messages"] == ["failed to load kubelet config file, path: /c.yaml, error: why"]
+    found = asked(node.root, "kubelet", "--config=/etc/kubelet.yaml")
+    assert found["messages"] == ["failed to load kubelet config file, path: /etc/kubelet.yaml, error: why"]
     assert (found["version"], found["facts"]) == (None, None), "no binary, no facts"
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (["kubelet"], "the command line names no config file"),
-        (["kubelet", "--config=/none.yaml"], "/none.yaml: No such file or directory"),
-    ],
-)
-def test_without_a_config_file_there_is_nothing_to_ask(tmp_path: Path, argv: list[str], message: str) -> None:
-    found = asked(tmp_path, *argv)
-    assert (found["verdict"], found["messages"]) == ("not checked", [message])
+def test_without_a_config_file_there_is_nothing_to_ask(tmp_path: Path) -> None:
+    named, none = asked(tmp_path, "kubelet", "--config=/none.yaml"), asked(tmp_path, "kubelet")
+    assert named["messages"] == ["/none.yaml: No such file or directory"]
+    assert none["messages"] == ["the command line names no config file"]
+    assert named["verdict"] == none["verdict"] == "not checked"
 
 
 def test_a_target_that_is_not_there_was_not_checked(node: Node) -> None:
@@ -314,7 +295,7 @@ def pods(root: Path, **manifests: str) -> list[dict[str, t.Any]]:
         ("volumes: [{name: a, secret: {secretName: certs}}]", ["Secret certs"]),
         ("volumes: [{name: a, configMap: {name: etc}}]", ["ConfigMap etc"]),
         (
-            "volumes: [{name: a, projected: {sources: [{secret: {name: s}}, {configMap: {name: c}}]}}]",
+            "volumes: [{projected: {sources: [{secret: {name: s}}, {configMap: {name: c}}]}}]",
             ["ConfigMap c", "Secret s"],
         ),
         ("volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: t}}]}}]", ["ServiceAccount"]),

@@ -31,16 +31,12 @@ LIST = (
     "invalid configuration: eventBurst (--event-burst) -1 must not be a negative number",
     "invalid configuration: kubeAPIQPS (--kube-api-qps) -1 must not be a negative number",
 )
-
-
 ABSENT = f"failed to run Kubelet: unable to load kubeconfig: stat {MISSING}: no such file or directory"
 # While it reads the TLS options, which is before it opens its kubeconfig (UnsecuredDependencies).
 BUILD = "failed to construct kubelet dependencies:"
 OF_TLS = (
-    "Cipher suite TLS_X not supported or doesn't exist",
-    "unknown tls version VersionTLS19",
-    "curve preference 99 is not supported by the current Go version",
-    "duplicate curve preference 29",
+    *("Cipher suite TLS_X not supported or doesn't exist", "unknown tls version VersionTLS19"),
+    *("curve preference 99 is not supported by the current Go version", "duplicate curve preference 29"),
 )
 INVALID = f"failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory"
 VALIDATION = "failed to validate kubelet configuration, error:"
@@ -171,13 +167,14 @@ class Sandbox:
     def __init__(self, output: str, code: int = 1, errors: str = "") -> None:
         self.output, self.code, self.errors = output, code, errors
         self.words: list[str] = []
-        self.config = ""
+        self.seen: dict[str, str] = {}
 
     def __call__(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         self.words = list(argv)
-        place = next(word for word in self.words if word.startswith("--kubeconfig=")).partition("=")[2]
-        self.config = Path(place).with_name("kubelet").read_text()
-        return subprocess.CompletedProcess(self.words, self.code, self.output.replace(MISSING, place), self.errors)
+        missing = next(word for word in self.words if word.startswith("--kubeconfig=")).partition("=")[2]
+        place = Path(missing).parent
+        self.seen = {str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file()}
+        return subprocess.CompletedProcess(self.words, self.code, self.output.replace(MISSING, missing), self.errors)
 
 
 IN_FORCE = "livenodes.kubelet: the sandbox is in force\n"
@@ -187,7 +184,7 @@ def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Pat
     run = Sandbox(IN_FORCE + WELL)
     words = ["/bin/sh", "--max-pods=61", "--root-dir=/var/lib/kubelet"]
     assert binary.check("{}", words, run=run, scratch=str(tmp_path)).verdict == "valid"
-    assert run.config == "{}"
+    assert run.seen["kubelet"] == "{}"
     walls = {"--property=PrivateNetwork=yes", "--property=ProtectSystem=strict", "--property=RuntimeMaxSec=20"}
     assert walls <= set(run.words)
     assert "--max-pods=61" in run.words and "--root-dir=/var/lib/kubelet" not in run.words
@@ -196,23 +193,13 @@ def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Pat
 
 def test_a_drop_in_is_asked_about_among_copies_of_the_others(tmp_path: Path) -> None:
     """The last folder counts, so the node's own one is not read; a message quotes no secret of any of the files."""
-    seen: dict[str, str] = {}
-
-    class Reading(Sandbox):
-        def __call__(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-            done = super().__call__(argv)
-            place = Path(argv[-1].partition("=")[2]).parent
-            seen.update({str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file()})
-            return done
-
-    message = "failed to validate kubelet configuration, error: invalid configuration: hunter2"
-    run = Reading(IN_FORCE, errors=f'E{OLD} run.go:72] "command failed" err="{message}"')
+    run = Sandbox(IN_FORCE, errors=newer("command failed", err=f"{VALIDATION} invalid configuration: hunter2"))
     other = "staticPodURLHeader:\n  Authorization:\n  - hunter2\n"
     beneath = binary.BaseFiles("base", {"sub/10.conf": other}, "90.conf")
     found = binary.check("ours", ["/bin/sh", "--config-dir=/etc/k.d"], run=run, scratch=str(tmp_path), beneath=beneath)
     assert found.verdict == "invalid" and "hunter2" not in str(found.messages)
     pki = {"pki/kubelet.crt": "", "pki/kubelet.key": ""}
-    assert seen == {"kubelet": "base", "conf.d/sub/10.conf": other, "conf.d/90.conf": "ours", **pki}
+    assert run.seen == {"kubelet": "base", "conf.d/sub/10.conf": other, "conf.d/90.conf": "ours", **pki}
     folders = [word for word in run.words if word.startswith("--config-dir=")]
     assert folders[0] == "--config-dir=/etc/k.d" and folders[-1].endswith("/conf.d")
     binary.check("ours", ["/bin/sh"], run=run, scratch=str(tmp_path), beneath=beneath._replace(base=None))
@@ -235,9 +222,9 @@ def test_without_a_sandbox_or_an_answer_nothing_is_checked(run: Sandbox, reason:
     assert reason in found.messages[0]
 
 
-@pytest.mark.parametrize(("argv", "scratch"), [(["/no/kubelet"], "."), ([], "."), (["/bin/sh"], "/no/such")])
-def test_what_cannot_be_run_is_not_checked(argv: list[str], scratch: str) -> None:
-    assert binary.check("{}", argv, scratch=scratch).verdict == "not checked"
+def test_what_cannot_be_run_is_not_checked() -> None:
+    for argv, scratch in ((["/no/kubelet"], "."), ([], "."), (["/bin/sh"], "/no/such")):
+        assert binary.check("{}", argv, scratch=scratch).verdict == "not checked"
 
 
 @pytest.mark.parametrize(

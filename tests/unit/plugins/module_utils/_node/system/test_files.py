@@ -124,12 +124,12 @@ def test_what_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "open").write_text("x")
     (tmp_path / "open").chmod(0o602)
-    for name, words in (
-        ("link", "a symbolic link is in the place"),
-        ("pipe", "not a regular file"),
-        ("open", "others may write to it"),
-        (".", "cannot read"),
-    ):
+    reasons = {
+        "link": "a symbolic link is in the place",
+        "pipe": "not a regular file",
+        "open": "others may write to it",
+    }
+    for name, words in {**reasons, ".": "cannot read"}.items():
         with pytest.raises(files.FileError, match=words):
             files.read(str(tmp_path / name))
 

@@ -21,6 +21,8 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import health
 
+Serve = t.Callable[[socket.socket], object]
+
 
 class Kubelet(http.server.BaseHTTPRequestHandler):
     status, text = 200, "ok"
@@ -76,30 +78,33 @@ def test_well_and_not_well(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.contextmanager
-def slow_server(part: bytes, sent: list[bytes]) -> t.Iterator[int]:
-    """Accept one connection and send `part` every tenth of a second until the client leaves, 100 times at most."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+def serving(server: socket.socket, serve: Serve) -> t.Iterator[None]:
+    """Let a server answer one connection in a thread; it ends when its peer closes the connection."""
 
-        def serve() -> None:
-            connection = server.accept()[0]
-            with connection, contextlib.suppress(OSError):
-                for _count in range(100):
-                    connection.sendall(part)
-                    sent.append(part)
-                    time.sleep(0.1)
+    def one() -> None:
+        with contextlib.suppress(OSError), server.accept()[0] as connection:
+            serve(connection)
 
-        thread = threading.Thread(target=serve)
-        thread.start()
-        yield server.getsockname()[1]
-        thread.join()
+    thread = threading.Thread(target=one, daemon=True)
+    thread.start()
+    yield
+    thread.join(30)
+    assert not thread.is_alive()
 
 
 @pytest.mark.fault(case=47)
 def test_one_deadline_for_all_of_an_answer() -> None:
     """A server that sends a byte now and then must not hold the guard."""
     sent: list[bytes] = []
-    with slow_server(b"H", sent) as port:
-        assert health.healthz(port, seconds=0.5).endswith("it did not answer within 0.5 s")
+
+    def serve(connection: socket.socket) -> None:
+        for _count in range(100):
+            sent.append(b"H")
+            connection.sendall(b"H")
+            time.sleep(0.1)
+
+    with socket.create_server(("127.0.0.1", 0)) as server, serving(server, serve):
+        assert health.healthz(server.getsockname()[1], seconds=0.5).endswith("it did not answer within 0.5 s")
     assert len(sent) < 100
 
 
@@ -191,7 +196,6 @@ def test_the_kubelet_among_the_processes_that_a_service_started(name: str, binar
     assert health.kubelet_of(os.getpid()) == os.getpid() and health.kubelet_of(0) == 0
 
 
-Serve = t.Callable[[socket.socket], object]
 SETTINGS = b"\0\0\6\4\0\0\0\0\0\0\5\0\0\x40\0"
 PING = b"\0\0\x08\6\0\0\0\0\0" + bytes(8)
 WINDOW_UPDATE = b"\0\0\4\x08\0\0\0\0\0\0\0\0\5"
@@ -225,20 +229,11 @@ def test_the_runtime_is_where_flags_and_configuration_put_it(
 
 @contextlib.contextmanager
 def listening(path: str, serve: Serve) -> t.Iterator[None]:
-    """Let a server answer one connection in a thread; it ends when its peer closes the connection."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
         server.bind(path)
         server.listen()
-
-        def one() -> None:
-            with contextlib.suppress(OSError), server.accept()[0] as connection:
-                serve(connection)
-
-        thread = threading.Thread(target=one, daemon=True)
-        thread.start()
-        yield
-        thread.join(30)
-        assert not thread.is_alive()
+        with serving(server, serve):
+            yield
 
 
 def until_closed(connection: socket.socket) -> bytes:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every error that ends a kubelet 1.36 while it starts, from its sources, and what it is evidence of.
 
-A row is the file that the error is from, the error, and its kind. Older words of the same error follow it.
+A row is the file that the error is from, the error as far as it matters, and its kind. Older words of it follow.
 """
 
 from __future__ import annotations
@@ -123,8 +123,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     ("pkg/kubelet/sysctl", f'{MAIN}sysctl "-" must have at most 253 characters and match regex', "validation"),
     (USERNS, f"{MAIN}create user namespace manager: kubelet user assigned IDs are not enough", "validation"),
     (USERNS, f"{MAIN}create user namespace manager: kubelet user namespace length 7 is not a multiple", "validation"),
-    (USERNS, f'{MAIN}create user namespace manager: record pod mappings for existing pod "u": wrong user namespace '
-     "length 65536", "validation"),
+    (USERNS, f"{MAIN}create user namespace manager: record pod mappings: wrong user namespace length 5", "validation"),
     (USERNS, f"{MAIN}create user namespace manager: kubelet mappings: mismatched subuids and subgids", ""),
     ("time/tick.go", "panic: non-positive interval for NewTicker", "validation"),
     ("pkg/kubelet/cm", "panic: error converting cgroup name [a-b] to systemd format: x", "validation"),
@@ -134,8 +133,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     (MANAGER, f"{RUN}failed to get mounted cgroup subsystems: failed to find cgroup mounts", ""),
     (MANAGER, f'{RUN}invalid configuration: cgroup ["pods"] has some missing controllers: cpu', "validation"),
     (MANAGER, f"{RUN}invalid configuration: cgroup [] has some missing controllers: cpu", ""),
-    (MANAGER, f"{START}[invalid kernel flag: kernel/panic, expected value: 10, actual value: 0, invalid kernel flag: "
-     "vm/overcommit_memory, expected value: 1, actual value: 0]", "validation"),
+    (MANAGER, f"{START}[invalid kernel flag: kernel/panic, expected value: 10, actual value: 0]", "validation"),
     (MANAGER, "Failed to start ContainerManager [invalid kernel flag: vm/panic_on_oom, expected value: 0, actual "
      "value: 1]", "validation"),
     (MANAGER, f"{START}[open /proc/sys/kernel/panic: read-only file system, open /proc/sys/vm/overcommit_memory: "
@@ -145,11 +143,9 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     (MANAGER, f"{START}failed to initialize top level QOS containers: root container [kubepods] doesn't exist", ""),
     (MANAGER, f"{START}failed to get rootfs info: unable to find data in memory cache", ""),
     (ALLOCATABLE, f'{START}Failed to enforce System Reserved Cgroup Limits on "/sys": ["sys"] not there', "validation"),
-    (ALLOCATABLE, f'{START}Failed to enforce Kube Reserved Cgroup Limits on "/kube": cgroup ["kube"] has some missing '
-     "paths", "validation"),
+    (ALLOCATABLE, f'{START}Failed to enforce Kube Reserved Cgroup Limits on "/kube": x', "validation"),
     (ALLOCATABLE, f'{START}Failed to enforce Kube Reserved Compressible Cgroup Limits on "/kube": x', "validation"),
-    (ALLOCATABLE, f'{START}invalid Node Allocatable configuration. Resource "memory" has a reservation of 9Gi but '
-     "capacity of 4Gi. Expected capacity >= reservation.", "validation"),
+    (ALLOCATABLE, f'{START}invalid Node Allocatable configuration. Resource "memory"', "validation"),
     (TOPOLOGY, f'{RUN}unknown policy: "best"', "validation"),
     (TOPOLOGY, f'{RUN}unknown scope: "node"', "validation"),
     (TOPOLOGY, f'{RUN}unknown Topology Manager Policy option: "x"', "validation"),
@@ -168,8 +164,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     (CPU, f'{START}start cpu manager error: {STATE}configured policy "static" differs from state checkpoint policy '
      f'"none", {DRAIN}', "file"),
     (CPU, f'{START}start cpu manager error: not all reserved cpus: "0-1" are present in defaultCpuSet: "1-3"', "file"),
-    (CPU, f'{START}start cpu manager error: some of strictly reserved cpus: "0" are present in defaultCpuSet: "0-3"',
-     "file"),
+    (CPU, f'{START}start cpu manager error: some of strictly reserved cpus: "0" are present in defaultCpuSet', "file"),
     (CPU, f"{START}start cpu manager error: {STATE}checkpoint is corrupted, {DRAIN}", ""),
     (CPU, f'{START}start cpu manager error: current set of available CPUs "0-7" doesn\'t match with CPUs', ""),
     (CPU, f"{START}start cpu manager error: default cpuset cannot be empty", ""),
@@ -181,12 +176,10 @@ ROWS: tuple[tuple[str, str, str], ...] = (
      'state checkpoint policy "None"', "file"),
     (MEMORY, f"{START}start memory manager error: [memorymanager] the expected machine state is different", ""),
     # The state of this kubelet, which no configuration causes.
-    ("pkg/kubelet/cm/dra", f"{RUN}create ResourceClaim cache: could not initialize checkpoint manager, please drain "
-     "node and remove DRA state file", ""),
+    ("pkg/kubelet/cm/dra", f"{RUN}create ResourceClaim cache: could not initialize checkpoint manager", ""),
     ("pkg/kubelet/cm/devicemanager", f"{RUN}failed to initialize checkpoint manager: mkdir /a: read-only", ""),
     ("pkg/kubelet/cm/devicemanager", f"{START}listen unix /var/lib/kubelet/device-plugins/kubelet.sock: bind: x", ""),
-    (RUNTIME_MANAGER, f"{MAIN}failed to initialize actuated state checkpoint: {STATE}checkpoint is corrupted, please "
-     "drain this node and delete pod resource information checkpoint file", ""),
+    (RUNTIME_MANAGER, f"{MAIN}failed to initialize actuated state checkpoint: {STATE}checkpoint is corrupted", ""),
     (RUNTIME_MANAGER, f"{MAIN}failed to create image pull manager: failed to open directory", ""),
     (RUNTIME_MANAGER, "Failed to register CRI auth plugins: plugin binary directory /opt/bin did not exist", ""),
     ("pkg/kubelet/watchdog", f"{RUN}create health checker: configure watchdog timeout too small: 1s", ""),
@@ -209,8 +202,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     (DYNAMIC, f"{RUN}open /nosuch: {MISSING}", "file"),
     (DYNAMIC, f"{RUN}read /etc/kubernetes: is a directory", "file"),
     (DYNAMIC, f'{RUN}missing content for CA bundle "client-ca-bundle::/x"', "file"),
-    (DYNAMIC, f'{RUN}error loading CA bundle for "client-ca-bundle::/x": data does not contain any valid RSA or ECDSA '
-     "certificates", "file"),
+    (DYNAMIC, f'{RUN}error loading CA bundle for "client-ca-bundle::/x"', "file"),
     (KUBELET, f"{MAIN}unable to load client CA file /x: error reading /x: data does not contain any valid", "file"),
     (KUBELET, f"{MAIN}failed to load certificate: open /nosuch: {MISSING}", "file"),
     (KUBELET, f"{MAIN}failed to load certificate: tls: failed to find any PEM data in certificate input", "file"),
