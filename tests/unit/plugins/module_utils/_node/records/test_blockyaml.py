@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The node's reader of YAML: every form of a value, files as people have them, refusals, and any document."""
+"""The node's reader of YAML: every form of a value, files of people, refusals, any document, and limits of Go."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records.blockyaml import Unreadable, load
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records.yaml_scalars import (
+    as_json,
+    double_quoted,
+    resolved,
+    single_quoted,
+)
 from tests.lab import kubeadm
 from tests.support.texts import kubelet_yaml
 from tests.support.texts.yaml_documents import document
@@ -175,7 +181,7 @@ OURS = (
 THEIRS = ('found unknown escape character "\'"', "but found '#'")
 
 
-def as_json(text: str) -> t.Any:
+def of_json(text: str) -> t.Any:
     """Return what a JSON text holds: the kubelet reads it so, with tabs and line breaks that YAML does not allow."""
     try:
         return json.loads(text)
@@ -201,7 +207,7 @@ def differences(seeds: range) -> tuple[list[tuple[str, t.Any, t.Any]], int]:
         if isinstance(ours, Exception):
             alike = isinstance(theirs, Exception) or any(reason in str(ours) for reason in OURS)
         elif isinstance(theirs, Exception):
-            alike = any(reason in str(theirs) for reason in THEIRS) or ours == as_json(text)
+            alike = any(reason in str(theirs) for reason in THEIRS) or ours == of_json(text)
         else:
             # JSON is read as it is, and its floats remain.
             alike = json.dumps(kubelet_yaml.rounded(ours), sort_keys=True) == json.dumps(theirs, sort_keys=True)
@@ -225,3 +231,68 @@ def test_any_document_is_read_as_pyyaml_reads_it_by_the_kubelets_rules(seeds: ra
     found, both = differences(seeds)
     assert not found, (len(found), found[0])
     assert both > len(seeds) / 4
+
+
+# Each answer is that of sigs.k8s.io/yaml.
+TEXTS = ("9" * 400, "-1e400", "0x", "+-1", "._1", ".1__0", ".1_", ".", "-.nan", "<<", "\u0661", "1\u0661")
+WORDS: dict[str, t.Any] = {
+    **{text: text for text in TEXTS},
+    "9223372036854775808": 2**63,
+    "18446744073709551615": 2**64 - 1,
+    "18446744073709551616": 2.0**64,
+    "-9223372036854775808": -(2**63),
+    "-9223372036854775809": -(2.0**63),
+    "0" * 200 + "17": 15,
+    "1e-400": 0.0,
+    "-0": 0,
+    "-052": -42,
+    "-0b11": -3,
+    "09": 9.0,
+    "0_": 0,
+    "-_5": -5,
+    ".1_0": 0.1,
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words(word: str) -> None:
+    found = resolved(word)
+    assert (found, type(found)) == (WORDS[word], type(WORDS[word]))
+
+
+@pytest.mark.parametrize("word", [".inf", "+.Inf", "-.INF", ".nan", ".NaN", ".NAN"])
+def test_no_number_of_json(word: str) -> None:
+    with pytest.raises(ValueError, match=r"(?i)inf|nan"):
+        resolved(word)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(1e3, 1000), (-0.0, 0), (1.5, 1.5), (2.0**53, 2.0**53), ("1e3", "1e3"), (True, True)]
+)
+def test_whole_numbers_as_json_has_them(value: t.Any, shown: t.Any) -> None:
+    assert (as_json(value), type(as_json(value))) == (shown, type(shown))
+
+
+@pytest.mark.parametrize(
+    ("inner", "text"),
+    [
+        ("a\\tb\\\tc", "a\tb\tc"),
+        ("\\0\\a\\b\\v\\f\\r\\e\\ \\\"\\'\\\\\\N\\_\\L\\P", "\0\a\b\v\f\r\x1b \"'\\\x85\xa0\u2028\u2029"),
+        ("\\x41\\u00e9\\U0001F600", "A\u00e9\U0001f600"),
+        ("a \\\n  b", "a b"),
+        ("a\\\n\n b", "a\nb"),
+        (" \n a \n\n\tb", " a\nb"),
+    ],
+)
+def test_double_quoted(inner: str, text: str) -> None:
+    assert double_quoted(inner) == text
+
+
+@pytest.mark.parametrize("escape", ["\\d", "\\/", "\\x4", "\\xzz", "\\ud83d", "\\U00110000"])
+def test_escapes_that_do_not_exist(escape: str) -> None:
+    with pytest.raises(ValueError, match=r"\\"):
+        double_quoted(f"a{escape} b")
+
+
+def test_single_quoted() -> None:
+    assert single_quoted("it''s \\n\n  a \n \n b") == "it's \\n a\nb"
