@@ -31,8 +31,8 @@ PENDING = status_annotation.Report(
 
 
 def test_status_and_event_have_the_shape_of_the_api() -> None:
-    said = {"error": "it ended", "reason": "reverted", "time": "1970-01-01T00:00:00Z"}
-    assert {"assigned": {"configMap": SOURCE}, **said} == STATUS
+    found = {"error": "it ended", "reason": "reverted", "time": "1970-01-01T00:00:00Z"}
+    assert {"assigned": {"configMap": SOURCE}, **found} == STATUS
     assert status_annotation.restarting(SOURCE) == (
         "Kubelet restarting to use /api/v1/namespaces/kube-system/configmaps/c, UID: u1, ResourceVersion: 7, "
         "KubeletConfigKey: kubelet"

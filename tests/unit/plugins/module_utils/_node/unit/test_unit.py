@@ -13,6 +13,7 @@ import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values.short_texts import flag
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit_reader import Command
 from tests.support.node.systemd_model import FOLDER, KUBEADM, PLAIN_TEXT, SERVICE, Systemd, config_of
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
@@ -240,7 +241,7 @@ def test_the_running_kubelet_wins_over_all_files(node: Systemd) -> None:
     kubelet = node.kubeadm()
     node.properties["MainPID"] = "72"
     node.write("/proc/72/cmdline", b"/usr/bin/kubelet\0--config=/x\0--node-labels=a b\0\0")
-    assert kubelet.command() == unit.Command(["/usr/bin/kubelet", "--config=/x", "--node-labels=a b", ""], "process")
+    assert kubelet.command() == Command(["/usr/bin/kubelet", "--config=/x", "--node-labels=a b", ""], "process")
 
 
 def test_for_a_kubelet_that_is_down_systemd_shows_what_it_would_run(node: Systemd) -> None:
@@ -250,7 +251,7 @@ def test_for_a_kubelet_that_is_down_systemd_shows_what_it_would_run(node: System
         "--kubeconfig=/etc/kubernetes/kubelet.conf --config=/var/lib/kubelet/config.yaml "
         "--container-runtime-endpoint=unix:///run/containerd/containerd.sock --max-pods=61 --v=2"
     )
-    assert kubelet.command() == unit.Command(words.split(), "systemd")
+    assert kubelet.command() == Command(words.split(), "systemd")
     assert node.count("systemd-run") == 1
     kubelet.own_words()
     assert node.count("systemd-run") == 1, "asked once"
@@ -276,7 +277,7 @@ def test_without_a_bus_the_unit_is_refused(node: Systemd) -> None:
     with pytest.raises(unit.UnitError, match=r"does not show what systemd would start\. Start the system bus"):
         kubelet.next_command()
     assert kubelet.form().kind == "refused" and "Start the system bus" in kubelet.form().reason
-    assert kubelet.command() == unit.Command(["/usr/bin/kubelet", "--config=/x"], "process")
+    assert kubelet.command() == Command(["/usr/bin/kubelet", "--config=/x"], "process")
     node.write(f"{FOLDER}/{unit.DROPIN}", "[Service]\n")
     node.properties["DropInPaths"] += f" {FOLDER}/{unit.DROPIN}"
     assert kubelet.show(fresh=True) and not kubelet.unread()
