@@ -98,7 +98,9 @@ def kubeconfig(user: dict[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
-KUBECONFIG = yaml.safe_dump(kubeconfig({"client-certificate-data": "YQ==", "client-key-data": "YQ=="}))
+PAIR = {"client-certificate-data": "YQ==", "client-key-data": "YQ=="}
+AUTHORITY = "certificate-authority-data: YQ=="
+KUBECONFIG = yaml.safe_dump(kubeconfig(PAIR)).replace("insecure-skip-tls-verify: true", AUTHORITY)
 
 
 # The beginning of a certificate as openssl writes it: issuer, validity, subject.
