@@ -1,12 +1,18 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parsers of what is read on a node: files of the store, of the kubelet and of systemd, output of the kubelet."""
+"""The parsers of what is read on a node: files of the store, of the kubelet and of systemd, output of the kubelet.
+
+The guard must do without any file of a store in the middle of a trial.
+"""
 
 from __future__ import annotations
 
 import base64
+import contextlib
+import copy
 import json
+import shutil
 import subprocess
 import typing as t
 from unittest import mock
@@ -16,9 +22,11 @@ from hypothesis import strategies as st
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.base import Records, Started
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import blockyaml
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report import status_annotation
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.report.status_annotation import Outbox, Report
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import meta, trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.kept_files import KeptFiles
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Progress, ProgressFile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import (
     binary,
@@ -38,8 +46,8 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kub
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit_override, unitfile
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit import Unit, UnitError
+from tests.support.node.guard_node import Node, with_every_file
 from tests.unit.fuzz.damaged import contents, documents, texts
-from tests.unit.fuzz.damaged_store import DAMAGED, guarded
 from tests.unit.fuzz.parser import FOLDER, Parser, kept
 from tests.unit.fuzz.samples import (
     CONFIG,
@@ -57,6 +65,56 @@ from tests.unit.fuzz.samples import (
     YAML,
     kubeconfig,
 )
+
+WHOLE, PLACE = FOLDER / "whole", FOLDER / "damaged"
+# When the guard looks: after how many seconds, and whether the kubelet is well then.
+LOOKS = ((5, True), (61, False), (61, False), (700, True))
+
+
+WHOLE.mkdir()
+NODE = with_every_file(Node(WHOLE), PLACE, state_files=[{"path": str(PLACE / "cpu_manager_state"), "data": "YQ=="}])
+FILES = {
+    name: (WHOLE / "config/store" / name).read_text()
+    for name in (
+        "binary",
+        "graduated",
+        "kept-files",
+        "local/manifest",
+        "meta/assigned",
+        "meta/last-known-good",
+        "progress",
+        "report",
+        "trial",
+    )
+}
+DAMAGED = st.one_of(
+    [
+        st.tuples(st.just(name), contents(text) if name.startswith("meta/") else documents(json.loads(text)))
+        for name, text in FILES.items()
+    ]
+)
+
+
+def guarded(given: tuple[str, bytes]) -> None:
+    """Let the guard look at a store with this file, some times, and send what it reports then."""
+    shutil.rmtree(PLACE, ignore_errors=True)
+    shutil.copytree(WHOLE, PLACE, symlinks=True)
+    name, data = given
+    (PLACE / "config/store" / name).write_bytes(data)
+    node = copy.copy(NODE)
+    node.store, node.started = Store(str(PLACE / "config")), Started(str(PLACE / "run/started"))
+    node.properties = {**NODE.properties, "NRestarts": "1"}
+    # The errors that the guard's program expects, see guard_main.
+    expected = contextlib.suppress(StoreError, OSError)
+    with expected:
+        node.guard().prestart()
+    for seconds, node.well in LOOKS:
+        with expected:
+            node.later(seconds)
+    report = node.guard().records.report()
+    if report:
+        status_annotation.event("n1", report)
+        json.dumps({**report.status, "started": ""})
 
 
 def unit_file(text: str) -> object:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import typing as t
 
+import yaml
+
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import trial
 from tests.support.texts import kubelet_logs
 
@@ -79,25 +81,6 @@ Environment="A=b c" D=e
 EnvironmentFiles=/etc/default/kubelet (ignore_errors=yes)
 """
 ENVIRONMENT = "# ours\nKUBELET_EXTRA_ARGS=--max-pods=61 --node-labels='a=b'\nexport X=1\nY=\"a\\\nb\" 'c'\n"
-KUBECONFIG = """apiVersion: v1
-kind: Config
-current-context: c
-contexts:
-- name: c
-  context:
-    cluster: k
-    user: u
-clusters:
-- name: k
-  cluster:
-    server: https://127.0.0.1:9
-    certificate-authority-data: YQ==
-users:
-- name: u
-  user:
-    client-certificate-data: YQ==
-    client-key-data: YQ==
-"""
 USERS: tuple[dict[str, t.Any], ...] = (
     {"token": "t"},
     {"client-certificate": "/none", "client-key": "/none"},
@@ -113,6 +96,11 @@ def kubeconfig(user: dict[str, t.Any]) -> dict[str, t.Any]:
         "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:9", "insecure-skip-tls-verify": True}}],
         "users": [{"name": "u", "user": user}],
     }
+
+
+PAIR = {"client-certificate-data": "YQ==", "client-key-data": "YQ=="}
+AUTHORITY = "certificate-authority-data: YQ=="
+KUBECONFIG = yaml.safe_dump(kubeconfig(PAIR)).replace("insecure-skip-tls-verify: true", AUTHORITY)
 
 
 # The beginning of a certificate as openssl writes it: issuer, validity, subject.
@@ -150,11 +138,7 @@ STATUS = {
     "started": "2026-01-01T00:00:00Z",
 }
 RECORD = {"source": "c", "absent": ["maxPods"], "own": {"maxPods": [110], "eventBurst": []}, "complete": True}
-REFUSAL = {
-    "kind": "Status",
-    "message": "m",
-    "reason": "TooManyRequests",
-    "details": {"causes": [{"reason": "DisruptionBudget", "message": "m"}]},
-}
+CAUSES = [{"reason": "DisruptionBudget", "message": "m"}]
+REFUSAL = {"kind": "Status", "message": "m", "reason": "TooManyRequests", "details": {"causes": CAUSES}}
 TRIAL = json.loads(trial.Trial(SOURCE, None, trial.Moment("b1", 1.0, 2.0)).encode())
 LOGS = tuple(case[1] for case in kubelet_logs.CASES)

@@ -17,11 +17,10 @@ from hypothesis import settings
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import last_words
 from tests.unit.fuzz import cluster_parsers, node_parsers, result_parsers
-from tests.unit.fuzz.damaged_store import FILES
 from tests.unit.fuzz.parser import LONG, attempt
 from tests.unit.fuzz.samples import YAML, kubeconfig
 
-TRIAL, PROGRESS = (json.loads(FILES[name]) for name in ("trial", "progress"))
+TRIAL, PROGRESS = (json.loads(node_parsers.FILES[name]) for name in ("trial", "progress"))
 PARSERS = {**cluster_parsers.PARSERS, **node_parsers.PARSERS, **result_parsers.PARSERS}
 
 

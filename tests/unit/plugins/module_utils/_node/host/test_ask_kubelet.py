@@ -67,9 +67,10 @@ def asked(certificates: Certificates, port: int, **more: t.Any) -> dict[str, t.A
     return {**tls, "seconds": 5, "name": "n1", "port": port, "path": "/configz", "token": TOKEN, **more}
 
 
-def test_an_answer(certificates: Certificates) -> None:
+@pytest.mark.parametrize("more", [{}, {"name": "n2", "verify": False}], ids=["", "without verification"])
+def test_an_answer(certificates: Certificates, more: dict[str, t.Any]) -> None:
     with Served(certificates, OK) as server:
-        found = ask_kubelet.answer(asked(certificates, server.port))
+        found = ask_kubelet.answer(asked(certificates, server.port, **more))
     assert found["status"] == 200 and zlib.decompress(base64.b64decode(found["body"])) == b"{}"
     assert server.heard.startswith(b"GET /configz HTTP/1.1\r\n") and f"Bearer {TOKEN}".encode() in server.heard
 
@@ -104,11 +105,6 @@ def test_a_fault(
     assert any(word in found["error"] for word in words.split("|")), found
     assert bool(found.get("untrusted")) == untrusted
     assert (TOKEN.encode() in server.heard) == (not untrusted)
-
-
-def test_without_verification(certificates: Certificates) -> None:
-    with Served(certificates, OK) as server:
-        assert ask_kubelet.answer(asked(certificates, server.port, name="n2", verify=False))["status"] == 200
 
 
 def test_a_port_that_nothing_listens_on(certificates: Certificates) -> None:

@@ -70,10 +70,7 @@ def test_what_the_current_file_has_too_is_a_warning() -> None:
     """The node ran that way before, and the switch changes nothing about it."""
     found = overridden.by_flags({"maxPods": 110}, {"maxPods": 110}, ["--max-pods=61"], 20, {})
     assert (found.reasons, len(found.warnings)) == ([], 1)
-
-
-def test_an_empty_text_of_the_current_file_is_no_value() -> None:
-    """kubeadm writes `containerRuntimeEndpoint: ""` from 1.27 to 1.33, and names the socket by a flag."""
+    # kubeadm writes `containerRuntimeEndpoint: ""` from 1.27 to 1.33, and names the socket by a flag.
     flags = ["--container-runtime-endpoint=unix:///run/containerd/containerd.sock"]
     own = {"containerRuntimeEndpoint": ""}
     assert overridden.by_flags(own, own, flags, 28, {}) == overridden.Findings([], [])
@@ -118,11 +115,8 @@ def test_drop_ins_that_leave_doubt_are_warnings() -> None:
     assert [text.partition(" ")[0] for text in found.warnings] == ["/b.conf", "failSwapOn:"]
     same = overridden.by_dropins({"maxPods": 60}, {"maxPods": 60}, {"/a.conf": {"maxPods": 70}}, {})
     assert (same.reasons, len(same.warnings)) == ([], 1)
-
-
-def test_a_flag_wins_over_a_drop_in() -> None:
-    found = overridden.by_dropins({"maxPods": 61}, {}, {"/a.conf": {"maxPods": 70}}, {"maxPods": "--max-pods=61"})
-    assert (found.reasons, found.warnings) == ([], [])
+    flag = overridden.by_dropins({"maxPods": 61}, {}, {"/a.conf": {"maxPods": 70}}, {"maxPods": "--max-pods=61"})
+    assert (flag.reasons, flag.warnings) == ([], []), "a flag wins over a drop-in"
 
 
 @pytest.mark.parametrize(

@@ -32,24 +32,20 @@ def look(node: Node, **options: t.Any) -> dict[str, t.Any]:
 
 def test_the_words_of_the_next_command_line_with_their_places(node: Node) -> None:
     node.write("/proc/72/cmdline", "\0".join([*ARGV[:-1], "--max-pods=99", ""]))
-    found = look(node)
-    words = [word["text"] for word in found["words"]]
-    assert words == [*ARGV[:3], "--manifest-url-header=********", "--max-pods=61"]
-    assert {(word["file"], word["line"]) for word in found["words"]} == {("/lib/kubelet.service", 2)}
-    assert SECRET not in json.dumps(found)
-    assert found["disk"]["content"]["resolvConf"] == "/etc/nowhere"
-    assert (found["own"], found["target"]) == (None, None)
-
-
-def test_systemd_is_asked_once_for_each_fact(node: Node) -> None:
     asked: list[tuple[str, ...]] = []
 
     def run(argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         asked.append(tuple(argv))
         return node.run(argv)
 
-    upgrade_facts.look("kubelet.service", root=str(node.root), run=run)
-    assert sorted(asked) == sorted(set(asked))
+    found = upgrade_facts.look("kubelet.service", root=str(node.root), run=run)
+    assert sorted(asked) == sorted(set(asked)), "systemd is asked once for each fact"
+    words = [word["text"] for word in found["words"]]
+    assert words == [*ARGV[:3], "--manifest-url-header=********", "--max-pods=61"]
+    assert {(word["file"], word["line"]) for word in found["words"]} == {("/lib/kubelet.service", 2)}
+    assert SECRET not in json.dumps(found)
+    assert found["disk"]["content"]["resolvConf"] == "/etc/nowhere"
+    assert (found["own"], found["target"]) == (None, None)
 
 
 def gates_at(line: int, **lines: int) -> dict[str, int]:
@@ -84,14 +80,12 @@ def test_static_pods_are_looked_for_where_the_config_file_says(node: Node) -> No
     assert [(pod["file"], pod["name"]) for pod in look(node)["static_pods"]] == [("/etc/pods/one.yaml", "one")]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [("HugePages_Total: 5\nHugetlb:      2048 kB\nDirectMap4k: 5 kB\n", 2**21), ("MemTotal: 5 kB\n", None)],
-)
-def test_huge_pages(node: Node, text: str, found: int | None) -> None:
+def test_huge_pages(node: Node) -> None:
     assert look(node)["huge_pages"] is None
-    node.write("/proc/meminfo", text)
-    assert look(node)["huge_pages"] == found
+    node.write("/proc/meminfo", "MemTotal: 5 kB\n")
+    assert look(node)["huge_pages"] is None
+    node.write("/proc/meminfo", "HugePages_Total: 5\nHugetlb:      2048 kB\nDirectMap4k: 5 kB\n")
+    assert look(node)["huge_pages"] == 2**21
 
 
 def test_a_unit_that_is_not_understood_has_words(node: Node) -> None:
@@ -142,12 +136,10 @@ def test_runtime_version(tmp_path: Path, name: str | None, output: str, code: in
     assert [words[1:] for words in printed.asked] == ([["--version"]] if name in ("containerd", "cri-o") else [])
 
 
-def test_the_program_of_the_running_runtime_is_asked(tmp_path: Path) -> None:
-    place = tmp_path / "proc/7/cmdline"
-    place.parent.mkdir(parents=True)
-    place.write_text("/opt/bin/containerd\0--config\0/x\0")
+def test_the_program_of_the_running_runtime_is_asked(node: Node) -> None:
+    node.write("/proc/7/cmdline", "/opt/bin/containerd\0--config\0/x\0")
     printed = Printed("containerd 2.1.0\n")
-    assert upgrade_facts.runtime_version("containerd", str(tmp_path), printed) == "2.1.0"
+    assert upgrade_facts.runtime_version("containerd", str(node.root), printed) == "2.1.0"
     assert [words[0] for words in printed.asked] == ["/opt/bin/containerd"]
 
 
@@ -179,6 +171,10 @@ class Kubelet:
         self.asked: list[list[str]] = []
         self.names: set[str] = set()
 
+    def answers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(ask_binary, "ask", self.ask)
+        monkeypatch.setattr(binary, "check", self.check)
+
     def ask(self, _program: str, names: set[str], *_rest: t.Any) -> binary_facts.BinaryFacts:
         self.names = names
         return binary_facts.BinaryFacts("v1.36.2", self.flags, {}, {})
@@ -199,53 +195,38 @@ class Kubelet:
     ],
 )
 def test_flags_that_the_target_does_not_know_are_left_out(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    kubelet: Kubelet,
-    flags: list[str],
-    refused: list[str],
-    left: list[str],
+    monkeypatch: pytest.MonkeyPatch, node: Node, kubelet: Kubelet, flags: list[str], refused: list[str], left: list[str]
 ) -> None:
-    monkeypatch.setattr(binary, "check", kubelet.check)
-    monkeypatch.setattr(ask_binary, "ask", kubelet.ask)
-    (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
-    argv = ["kubelet", "--config=/c.yaml", *flags]
-    found = asked(tmp_path, *argv)
+    kubelet.answers(monkeypatch)
+    found = asked(node.root, "kubelet", "--config=/etc/kubelet.yaml", *flags)
     assert (found["refused_flags"], found["verdict"], found["version"]) == (refused, kubelet.verdict, "v1.36.2")
     assert found["unknown_fields"] == ["noSuchField"] and found["messages"] == ["it read kind:"]
-    assert kubelet.asked == [["kubelet", "--config=/c.yaml", *left]]
+    assert kubelet.asked == [["kubelet", "--config=/etc/kubelet.yaml", *left]]
 
 
 def test_the_target_is_asked_about_the_names_of_the_node(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     kubelet = Kubelet()
-    monkeypatch.setattr(ask_binary, "ask", kubelet.ask)
-    monkeypatch.setattr(binary, "check", kubelet.check)
+    kubelet.answers(monkeypatch)
     node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nmaxPodz: 7\nfeatureGates: {A: true}\n")
     facts = look(node, target="/opt/none")["target"]["facts"]
     assert (facts["version"], facts["flags"]) == ("v1.36.2", ())
     assert {"maxPodz", "featureGates.A"} <= kubelet.names
 
 
-def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_answer_names_the_file_of_the_node(monkeypatch: pytest.MonkeyPatch, node: Node) -> None:
     """Nodes with the same problem have the same message, whatever the name of the folder in which each was asked."""
     text = "failed to load kubelet config file, path: /run/livenodes-check-a1_b/kubelet, error: why"
     monkeypatch.setattr(binary, "check", lambda *_given: binary.Verdict(binary.INVALID, [text], []))
-    (tmp_path / "c.yaml").write_text("kind: KubeletConfiguration\n")
-    found = asked(tmp_path, "kubelet", "--config=/c.yaml")
-    assert found["messages"] == ["failed to load kubelet config file, path: /c.yaml, error: why"]
+    found = asked(node.root, "kubelet", "--config=/etc/kubelet.yaml")
+    assert found["messages"] == ["failed to load kubelet config file, path: /etc/kubelet.yaml, error: why"]
     assert (found["version"], found["facts"]) == (None, None), "no binary, no facts"
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (["kubelet"], "the command line names no config file"),
-        (["kubelet", "--config=/none.yaml"], "/none.yaml: No such file or directory"),
-    ],
-)
-def test_without_a_config_file_there_is_nothing_to_ask(tmp_path: Path, argv: list[str], message: str) -> None:
-    found = asked(tmp_path, *argv)
-    assert (found["verdict"], found["messages"]) == ("not checked", [message])
+def test_without_a_config_file_there_is_nothing_to_ask(tmp_path: Path) -> None:
+    named, none = asked(tmp_path, "kubelet", "--config=/none.yaml"), asked(tmp_path, "kubelet")
+    assert named["messages"] == ["/none.yaml: No such file or directory"]
+    assert none["messages"] == ["the command line names no config file"]
+    assert named["verdict"] == none["verdict"] == "not checked"
 
 
 def test_a_target_that_is_not_there_was_not_checked(node: Node) -> None:
@@ -287,3 +268,96 @@ def test_the_kubelet_that_another_program_starts(
     found = look(node, dropin_dir=folder)
     assert found["words"][0]["text"] == program
     assert (found["kubelet"]["form"], found["disk"]["path"]) == judged
+
+
+PLACE = "/etc/kubernetes/manifests"
+
+
+def pods(root: Path, **manifests: str) -> list[dict[str, t.Any]]:
+    """Return what is found in a folder with these files, whose names have `_` for the dot."""
+    folder = root / PLACE[1:]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in manifests.items():
+        (folder / name.replace("_", ".")).write_text(text)
+    return upgrade_facts.referring_pods(PLACE, str(root))
+
+
+@pytest.mark.parametrize(
+    ("spec", "refers_to"),
+    [
+        ("hostNetwork: true", []),
+        ("volumes: [{name: a, hostPath: {path: /secret}}, {name: b, emptyDir: {}}]", []),
+        ("volumes: [{name: a, downwardAPI: {items: []}}]", []),
+        ("nodeSelector: {secret: yes-please}", []),
+        ("containers: [{name: secret, args: [--configMap], env: [{name: secretRef, value: configMap}]}]", []),
+        ("imagePullSecrets: []", []),
+        ("imagePullSecrets: [{name: a}, {name: b}]", ["Secret a", "Secret b"]),
+        ("volumes: [{name: a, secret: {secretName: certs}}]", ["Secret certs"]),
+        ("volumes: [{name: a, configMap: {name: etc}}]", ["ConfigMap etc"]),
+        (
+            "volumes: [{projected: {sources: [{secret: {name: s}}, {configMap: {name: c}}]}}]",
+            ["ConfigMap c", "Secret s"],
+        ),
+        ("volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: t}}]}}]", ["ServiceAccount"]),
+        ("volumes: [{name: a, persistentVolumeClaim: {claimName: p}}]", ["PersistentVolumeClaim p"]),
+        ("volumes: [{name: a, csi: {driver: d.example}}]", ["CSIDriver d.example"]),
+        ("volumes: [{name: a, cephfs: {monitors: [m], secretRef: {name: k}}}]", ["Secret k"]),
+        ("initContainers: [{name: a, envFrom: [{configMapRef: {name: c}}]}]", ["ConfigMap c"]),
+        ("containers: [{name: a, env: [{name: X, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]", ["Secret s"]),
+        ("serviceAccountName: admin", ["ServiceAccount admin"]),
+        ("resourceClaims: [{name: gpu}]", ["ResourceClaim gpu"]),
+    ],
+)
+def test_what_a_pod_refers_to(tmp_path: Path, spec: str, refers_to: list[str]) -> None:
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: one}}\nspec:\n  {spec}\n"
+    found = pods(tmp_path, one_yaml=text)
+    row = {"file": f"{PLACE}/one.yaml", "name": "one", "refers_to": refers_to, "unreadable": None}
+    assert found == ([row] if refers_to else [])
+
+
+def test_the_files_that_a_kubelet_reads(tmp_path: Path) -> None:
+    """Every file of the folder but hidden ones, whatever its name is, and of a file its first document."""
+    refers = "metadata: {name: %s}\nspec: {serviceAccountName: a}\n"
+    (tmp_path / PLACE[1:] / "sub").mkdir(parents=True)
+    found = pods(
+        tmp_path,
+        _hidden_yaml=refers % "hidden",
+        old_bak=refers % "bak",
+        two_yaml=f"{refers % 'first'}---\n{refers % 'second'}",
+        list_json='{"items": [{"metadata": {"name": "of-a-list"}, "spec": {"serviceAccountName": "a"}}, 5]}',
+    )
+    assert [row["name"] for row in found] == ["of-a-list", "bak", "first"]
+    assert upgrade_facts.referring_pods(f"{PLACE}/old.bak", str(tmp_path)) == [found[1]]
+    assert upgrade_facts.referring_pods("/none", str(tmp_path)) == upgrade_facts.referring_pods("", str(tmp_path)) == []
+
+
+@pytest.mark.parametrize(("text", "why"), [("a: &b c\n", "line 1: the anchor"), ("a: [\n", "line 2: ")])
+def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, text: str, why: str) -> None:
+    (row,) = pods(tmp_path, one_yaml=text)
+    assert (row["file"], row["name"], row["refers_to"]) == (f"{PLACE}/one.yaml", "", [])
+    assert row["unreadable"].startswith(why)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "- a", "metadata: 5\nspec: [5]", "metadata: {}\nspec: {serviceAccountName: }"]
+)
+def test_what_is_no_pod_refers_to_nothing(tmp_path: Path, text: str) -> None:
+    assert pods(tmp_path, one_yaml=text) == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "layers", "place"),
+    [
+        ([], [], ""),
+        ([], [("/etc/kubelet.yaml", {})], ""),
+        ([], [("/etc/kubelet.yaml", {"staticPodPath": "/m"})], "/m"),
+        ([], [("/etc/kubelet.yaml", {"staticPodPath": "m"})], "/etc/m"),
+        ([], [("/etc/kubelet.yaml", {"staticPodPath": "/m"}), ("/d/1.conf", {"staticPodPath": "/n"})], "/n"),
+        ([], [("/etc/kubelet.yaml", {"staticPodPath": "/m"}), ("/d/1.conf", None), ("/d/2.conf", {})], "/m"),
+        ([], [("/etc/kubelet.yaml", {"staticPodPath": ""})], ""),
+        (["--pod-manifest-path=/f"], [("/etc/kubelet.yaml", {"staticPodPath": "/m"})], "/f"),
+        (["--pod-manifest-path="], [("/etc/kubelet.yaml", {"staticPodPath": "/m"})], ""),
+    ],
+)
+def test_where_static_pods_are(argv: list[str], layers: list[tuple[str, t.Any]], place: str) -> None:
+    assert upgrade_facts.static_pod_folder(argv, layers) == place

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The node's reader of YAML: every form of a value, files as people have them, refusals, and any document."""
+"""The node's reader of YAML: every form of a value, files of people, refusals, any document, and limits of Go."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records.blockyaml import Unreadable, load
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records.yaml_scalars import (
+    as_json,
+    double_quoted,
+    resolved,
+    single_quoted,
+)
 from tests.lab import kubeadm
 from tests.support.texts import kubelet_yaml
 from tests.support.texts.yaml_documents import document
@@ -27,123 +33,74 @@ def test_every_form_of_a_value(form: Form) -> None:
 
 
 CA = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUM="
-ONE_OF_EACH = {
-    "apiVersion": "v1",
-    "kind": "Config",
-    "clusters": [{"name": "k", "cluster": {"certificate-authority-data": CA, "server": "https://10.0.0.1:6443"}}],
-    "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-    "current-context": "c",
-    "users": [{"name": "u", "user": {"exec": {"command": "gke-exec", "args": ["--a", "b"]}}}],
-}
-# As people and their tools write these files, and what the kubelet reads.
-FILES: dict[str, tuple[str, t.Any]] = {
+USER = {"name": "u", "user": {"exec": {"command": "gke-exec", "args": ["--a", "b"]}}}
+# As people and their tools write these files.
+FILES = {
     "Kubespray": (
         "---\nmaxPods: 110\nfailSwapOn: False\nrotateCertificates: True\nclusterDNS:\n  - 10.233.0.3\n"
-        "kubeReserved:\n  cpu: 100m\n  memory: 256Mi\nsystemReserved:\n\nevictionHard:\n  \n  imagefs.available: 15%\n",
-        {
-            "maxPods": 110,
-            "failSwapOn": False,
-            "rotateCertificates": True,
-            "clusterDNS": ["10.233.0.3"],
-            "kubeReserved": {"cpu": "100m", "memory": "256Mi"},
-            "systemReserved": None,
-            "evictionHard": {"imagefs.available": "15%"},
-        },
+        "kubeReserved:\n  cpu: 100m\n  memory: 256Mi\nsystemReserved:\n\nevictionHard:\n  \n  imagefs.available: 15%\n"
     ),
     "Deckhouse": (
         'clusterDNS: ["10.222.0.10"]\nreservedSystemCPUs: 0-3,8\nsystemReserved: {memory: 1220k}\n'
-        "containerLogMaxSize: 50Mi\nnodeStatusUpdateFrequency: 10s\n",
-        {
-            "clusterDNS": ["10.222.0.10"],
-            "reservedSystemCPUs": "0-3,8",
-            "systemReserved": {"memory": "1220k"},
-            "containerLogMaxSize": "50Mi",
-            "nodeStatusUpdateFrequency": "10s",
-        },
+        "containerLogMaxSize: 50Mi\nnodeStatusUpdateFrequency: 10s\n"
     ),
     "tutorial": (
-        "authentication: {anonymous: {enabled: false}, webhook: {enabled: true,}}\nclusterDomain: cluster.local.\n",
-        {
-            "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}},
-            "clusterDomain": "cluster.local.",
-        },
+        "authentication: {anonymous: {enabled: false}, webhook: {enabled: true,}}\nclusterDomain: cluster.local.\n"
     ),
     "kind": (
         "imageGCHighThresholdPercent: 100\nevictionHard:\n  imagefs.available: 0%\n  nodefs.available: 0%\n"
-        "cgroupRoot: /kubelet\nfeatureGates: {}\ntracing: null\n",
-        {
-            "imageGCHighThresholdPercent": 100,
-            "evictionHard": {"imagefs.available": "0%", "nodefs.available": "0%"},
-            "cgroupRoot": "/kubelet",
-            "featureGates": {},
-            "tracing": None,
-        },
+        "cgroupRoot: /kubelet\nfeatureGates: {}\ntracing: null\n"
     ),
-    "MemoryQoS": (
-        "memoryThrottlingFactor: 0.8\nmemoryReservations: 1e9\n",
-        {"memoryThrottlingFactor": 0.8, "memoryReservations": 10**9},
-    ),
-    "IPv6": ("clusterDNS:\n- fd00:10:96::a\naddress: ::1\n", {"clusterDNS": ["fd00:10:96::a"], "address": "::1"}),
-    "Windows editor": (
-        "\ufeffmaxPods: 5\r\nclusterDNS:\r\n- 10.96.0.10\r\n",
-        {"maxPods": 5, "clusterDNS": ["10.96.0.10"]},
-    ),
-    "several documents": ("# c\n---\nmaxPods: 5 # c\n...\n---\nmaxPods: [\n", {"maxPods": 5}),
-    "with a version": ("%YAML 1.1 # c\n---\nmaxPods: 5\n", {"maxPods": 5}),
-    "kubeadm": (kubeadm.config_yaml(kubeadm.traits("n2")), yaml.safe_load(kubeadm.config_yaml(kubeadm.traits("n2")))),
+    "MemoryQoS": "memoryThrottlingFactor: 0.8\nmemoryReservations: 1e9\n",
+    "IPv6": "clusterDNS:\n- fd00:10:96::a\naddress: ::1\n",
+    "Windows editor": "\ufeffmaxPods: 5\r\nclusterDNS:\r\n- 10.96.0.10\r\n",
+    "several documents": "# c\n---\nmaxPods: 5 # c\n...\n---\nmaxPods: [\n",
+    "with a version": "%YAML 1.1 # c\n---\nmaxPods: 5\n",
+    "kubeadm": kubeadm.config_yaml(kubeadm.traits("n2")),
     "kubeconfig of GKE": (
         f"apiVersion: v1\nkind: Config\nclusters: [{{name: k, cluster: {{certificate-authority-data: {CA},\n"
         "  server: 'https://10.0.0.1:6443'}}]\ncontexts:\n- {name: c, context: {cluster: k, user: u}}\n"
-        'current-context: c\nusers:\n- name: u\n  user: {"exec":{"command":gke-exec, args: ["--a", "b"]}}\n',
-        ONE_OF_EACH,
+        'current-context: c\nusers:\n- name: u\n  user: {"exec":{"command":gke-exec, args: ["--a", "b"]}}\n'
     ),
     "kubeconfig with blocks": (
         "apiVersion: v1\nkind: Config\nclusters:\n  - cluster:\n      certificate-authority-data: >-\n"
         f"        {CA}\n      server: |-\n        https://10.0.0.1:6443\n    name: k\n"
         "contexts:\n-\n  name: c\n  context:\n    cluster: k\n    user:\n      u\ncurrent-context: c\n"
-        "users:\n- name: 'u'\n  user:\n    exec:\n      command: gke-exec\n      args:\n      - --a\n      - b\n",
-        ONE_OF_EACH,
+        "users:\n- name: 'u'\n  user:\n    exec:\n      command: gke-exec\n      args:\n      - --a\n      - b\n"
     ),
-    "kubeconfig as JSON": (json.dumps(ONE_OF_EACH, indent=1), ONE_OF_EACH),
-    "bootstrap token": ("token: 07401b.f395accd246ae52d\n", {"token": "07401b.f395accd246ae52d"}),
-    "tabs": ("a:\tb\t# c\nd: [e,\t\n\tf]\ng: h\ti\t\nj: 'k'\t\n", {"a": "b", "d": ["e", "f"], "g": "h\ti", "j": "k"}),
-    "a block at the column of its key": ("a:\n|\n b\nc: d\n", {"a": "b\n", "c": "d"}),
-    "arguments of EKS": ('args:\n  - token\n  - -i\n  - "my-cluster"\n', {"args": ["token", "-i", "my-cluster"]}),
-    "nothing": ("# c\n", None),
+    "kubeconfig as JSON": json.dumps({"current-context": "c", "users": [USER]}, indent=1),
+    "bootstrap token": "token: 07401b.f395accd246ae52d\n",
+    "a block at the column of its key": "a:\n|\n b\nc: d\n",
+    "arguments of EKS": 'args:\n  - token\n  - -i\n  - "my-cluster"\n',
+    "nothing": "# c\n",
 }
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_files_as_people_have_them(name: str) -> None:
-    text, expected = FILES[name]
-    assert load(text) == expected
+    assert load(FILES[name]) == kubelet_yaml.load(FILES[name])
+
+
+def test_tabs_that_pyyaml_refuses_and_the_kubelet_skips() -> None:
+    text = "a:\tb\t# c\nd: [e,\t\n\tf]\ng: h\ti\t\nj: 'k'\t\n"
+    assert load(text) == {"a": "b", "d": ["e", "f"], "g": "h\ti", "j": "k"}
 
 
 BLANK = "put it in quotes if it is text"
+ANCHOR = "line 1: the anchor{} can have two meanings: write the value out where it is used"
+TWICE = "line 4: the key{} is there twice: keep one"
 LONG_KEY = (
     "line 2: what stands before the colon is longer than a line or 1024 characters: "
     "check indentation, quotes and brackets above it"
 )
 # What is refused: the text, the message, and the message beside secrets if that is another one.
 REFUSED: tuple[tuple[str, str, str], ...] = (
-    (
-        "a: &x 1\nb: *x\n",
-        "line 1: the anchor `&x` can have two meanings: write the value out where it is used",
-        "line 1: the anchor can have two meanings: write the value out where it is used",
-    ),
+    ("a: &x 1\nb: *x\n", ANCHOR.format(" `&x`"), ANCHOR.format("")),
     ("a: 1\nb: *x\n", "line 2: the alias `*x` can have two meanings: write the value out", ""),
     ("a:\n  <<: {b: 1}\n", "line 2: the merge key `<<` can have two meanings: write the keys out", ""),
     ("a: !!str 1\n", "line 1: the tag `!!str` can have two meanings: leave it out, and put text in quotes", ""),
-    (
-        "%TAG ! x\n---\na: 1\n",
-        f"line 1: the directive or mark `%TAG` is not allowed: leave the line out, or {BLANK}",
-        "",
-    ),
-    (
-        "a: 1\n\nb: 2\na: 1\n",
-        "line 4: the key `a` is there twice: keep one",
-        "line 4: the key is there twice: keep one",
-    ),
+    ("%TAG ! x\n", f"line 1: the directive or mark `%TAG` is not allowed: leave the line out, or {BLANK}", ""),
+    ("a: 1\n\nb: 2\na: 1\n", TWICE.format(" `a`"), TWICE.format("")),
     ('{"a": 1,\n "a": 2}', 'line 2: the key `"a"` is there twice: keep one', ""),
     ("1: a\n'1': b\n", "line 2: the key `'1'` is there twice: keep one", ""),
     ("? a\n: b\n", f"line 1: the mark `?` begins a key of another form: write `key: value`, or {BLANK}", ""),
@@ -217,21 +174,14 @@ def test_what_pyyaml_writes_is_read(tree: dict[str, object], unicode: bool, flow
 
 # What PyYAML reads and this reader refuses: the kubelet refuses it too, or it can have two meanings.
 OURS = (
-    *(
-        "can have two meanings",
-        "another form",
-        "is not text",
-        "is there twice",
-        "invisible character",
-        "no configuration",
-    ),
-    *("needs a blank", "directive", "does not exist", "ends before it begins"),
+    *("can have two meanings", "another form", "is not text", "is there twice", "invisible character"),
+    *("no configuration", "needs a blank", "directive", "does not exist", "ends before it begins"),
 )
 # What PyYAML refuses and the kubelet reads: the escape of a single quote, a comment right behind `|`.
 THEIRS = ('found unknown escape character "\'"', "but found '#'")
 
 
-def as_json(text: str) -> t.Any:
+def of_json(text: str) -> t.Any:
     """Return what a JSON text holds: the kubelet reads it so, with tabs and line breaks that YAML does not allow."""
     try:
         return json.loads(text)
@@ -257,7 +207,7 @@ def differences(seeds: range) -> tuple[list[tuple[str, t.Any, t.Any]], int]:
         if isinstance(ours, Exception):
             alike = isinstance(theirs, Exception) or any(reason in str(ours) for reason in OURS)
         elif isinstance(theirs, Exception):
-            alike = any(reason in str(theirs) for reason in THEIRS) or ours == as_json(text)
+            alike = any(reason in str(theirs) for reason in THEIRS) or ours == of_json(text)
         else:
             # JSON is read as it is, and its floats remain.
             alike = json.dumps(kubelet_yaml.rounded(ours), sort_keys=True) == json.dumps(theirs, sort_keys=True)
@@ -281,3 +231,68 @@ def test_any_document_is_read_as_pyyaml_reads_it_by_the_kubelets_rules(seeds: ra
     found, both = differences(seeds)
     assert not found, (len(found), found[0])
     assert both > len(seeds) / 4
+
+
+# Each answer is that of sigs.k8s.io/yaml.
+TEXTS = ("9" * 400, "-1e400", "0x", "+-1", "._1", ".1__0", ".1_", ".", "-.nan", "<<", "\u0661", "1\u0661")
+WORDS: dict[str, t.Any] = {
+    **{text: text for text in TEXTS},
+    "9223372036854775808": 2**63,
+    "18446744073709551615": 2**64 - 1,
+    "18446744073709551616": 2.0**64,
+    "-9223372036854775808": -(2**63),
+    "-9223372036854775809": -(2.0**63),
+    "0" * 200 + "17": 15,
+    "1e-400": 0.0,
+    "-0": 0,
+    "-052": -42,
+    "-0b11": -3,
+    "09": 9.0,
+    "0_": 0,
+    "-_5": -5,
+    ".1_0": 0.1,
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words(word: str) -> None:
+    found = resolved(word)
+    assert (found, type(found)) == (WORDS[word], type(WORDS[word]))
+
+
+@pytest.mark.parametrize("word", [".inf", "+.Inf", "-.INF", ".nan", ".NaN", ".NAN"])
+def test_no_number_of_json(word: str) -> None:
+    with pytest.raises(ValueError, match=r"(?i)inf|nan"):
+        resolved(word)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(1e3, 1000), (-0.0, 0), (1.5, 1.5), (2.0**53, 2.0**53), ("1e3", "1e3"), (True, True)]
+)
+def test_whole_numbers_as_json_has_them(value: t.Any, shown: t.Any) -> None:
+    assert (as_json(value), type(as_json(value))) == (shown, type(shown))
+
+
+@pytest.mark.parametrize(
+    ("inner", "text"),
+    [
+        ("a\\tb\\\tc", "a\tb\tc"),
+        ("\\0\\a\\b\\v\\f\\r\\e\\ \\\"\\'\\\\\\N\\_\\L\\P", "\0\a\b\v\f\r\x1b \"'\\\x85\xa0\u2028\u2029"),
+        ("\\x41\\u00e9\\U0001F600", "A\u00e9\U0001f600"),
+        ("a \\\n  b", "a b"),
+        ("a\\\n\n b", "a\nb"),
+        (" \n a \n\n\tb", " a\nb"),
+    ],
+)
+def test_double_quoted(inner: str, text: str) -> None:
+    assert double_quoted(inner) == text
+
+
+@pytest.mark.parametrize("escape", ["\\d", "\\/", "\\x4", "\\xzz", "\\ud83d", "\\U00110000"])
+def test_escapes_that_do_not_exist(escape: str) -> None:
+    with pytest.raises(ValueError, match=r"\\"):
+        double_quoted(f"a{escape} b")
+
+
+def test_single_quoted() -> None:
+    assert single_quoted("it''s \\n\n  a \n \n b") == "it's \\n a\nb"

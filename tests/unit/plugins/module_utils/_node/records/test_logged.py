@@ -10,44 +10,32 @@ import subprocess
 import typing as t
 
 import pytest
+import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.records import logged
 from tests.support.plays.ansible import ROOT
 
 PRINTED = json.loads((ROOT / "tests/facts/logged-configuration.json").read_text())
 HEAD = 'I1126 06:42:25.123456    1234 server.go:262] "Effective KubeletConfiguration" config=<'
-YAML = [
-    "address: 0.0.0.0",
-    "apiVersion: kubelet.config.k8s.io/v1beta1",
-    "authentication:",
-    "  anonymous:",
-    "    enabled: false",
-    "clusterDNS:",
-    "- 10.96.0.10",
-    "evictionHard:",
-    "  memory.available: 100Mi",
-    "kind: KubeletConfiguration",
-    "logging:",
-    "  flushFrequency: 5s",
-    "  options:",
-    "    json:",
-    '      infoBufferSize: "0"',
-    "maxPods: 61",
-    "memorySwap: {}",
-    "volumeStatsAggPeriod: 1m0s",
-]
-CONFIG: dict[str, t.Any] = {
-    "address": "0.0.0.0",
-    "apiVersion": "kubelet.config.k8s.io/v1beta1",
-    "authentication": {"anonymous": {"enabled": False}},
-    "clusterDNS": ["10.96.0.10"],
-    "evictionHard": {"memory.available": "100Mi"},
-    "kind": "KubeletConfiguration",
-    "logging": {"flushFrequency": "5s", "options": {"json": {"infoBufferSize": "0"}}},
-    "maxPods": 61,
-    "memorySwap": {},
-    "volumeStatsAggPeriod": "1m0s",
-}
+YAML = """address: 0.0.0.0
+apiVersion: kubelet.config.k8s.io/v1beta1
+authentication:
+  anonymous:
+    enabled: false
+clusterDNS:
+- 10.96.0.10
+evictionHard:
+  memory.available: 100Mi
+kind: KubeletConfiguration
+logging:
+  flushFrequency: 5s
+  options:
+    json:
+      infoBufferSize: "0"
+maxPods: 61
+memorySwap: {}
+volumeStatsAggPeriod: 1m0s""".splitlines()
+CONFIG: dict[str, t.Any] = yaml.safe_load("\n".join(YAML))
 BEFORE = "Flag --max-pods has been deprecated, This parameter should be set via the config file"
 AFTER = 'I1126 06:42:25.223456    1234 server.go:487] "Kubelet version" kubeletVersion="v1.37.0"'
 SUPPRESSED = "Suppressed 12 messages from kubelet.service"

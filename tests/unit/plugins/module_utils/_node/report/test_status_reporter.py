@@ -30,16 +30,9 @@ PENDING = status_annotation.Report(
 )
 
 
-def test_status_has_the_shape_of_the_api() -> None:
-    assert STATUS == {
-        "assigned": {"configMap": SOURCE},
-        "error": "it ended",
-        "reason": "reverted",
-        "time": "1970-01-01T00:00:00Z",
-    }
-
-
-def test_the_event_is_the_kubelets() -> None:
+def test_status_and_event_have_the_shape_of_the_api() -> None:
+    found = {"error": "it ended", "reason": "reverted", "time": "1970-01-01T00:00:00Z"}
+    assert {"assigned": {"configMap": SOURCE}, **found} == STATUS
     assert status_annotation.restarting(SOURCE) == (
         "Kubelet restarting to use /api/v1/namespaces/kube-system/configmaps/c, UID: u1, ResourceVersion: 7, "
         "KubeletConfigKey: kubelet"
@@ -154,35 +147,24 @@ def test_the_source_of_a_seed_is_sent_once_and_replaces_none(
 
 
 @pytest.mark.parametrize(
-    ("ready", "wrong"),
+    ("status", "beat", "more", "wrong"),
     [
-        ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:40Z"}, ""),
-        ({"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, ""),
-        (
-            {"status": "True", "lastHeartbeatTime": "2001-09-09T01:46:39Z"},
-            "its last heartbeat is from 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z",
-        ),
+        ("True", "01:46:40", {}, "^$"),
+        ("True", "01:46:50", {}, "^$"),
+        ("True", "01:46:39", {}, "its last heartbeat is from 2001-09-09T01:46:39Z, .* started at 2001-09-09T01:46:40Z"),
         # Of a clock that was set back since: as old as any other.
-        ({"status": "True", "lastHeartbeatTime": "2001-09-09T02:46:40Z"}, "last heartbeat"),
-        (
-            {
-                "status": "False",
-                "lastHeartbeatTime": "2001-09-09T01:46:50Z",
-                "reason": "KubeletNotReady",
-                "message": "no network",
-            },
-            "^it is not Ready .KubeletNotReady.: no net",
-        ),
-        ({"status": "Unknown", "lastHeartbeatTime": "2001-09-09T01:46:50Z"}, "not Ready"),
-        ({}, "not Ready"),
+        ("True", "02:46:40", {}, "last heartbeat"),
+        ("False", "01:46:50", {"reason": "NoNet", "message": "no network"}, r"^it is not Ready \(NoNet\): no network"),
+        ("Unknown", "01:46:50", {}, "not Ready"),
+        ("", "", {}, "not Ready"),
     ],
 )
 def test_a_ready_node_with_a_heartbeat_since_the_start_verifies_the_kubelet(
-    ready: dict[str, str], wrong: str, monkeypatch: pytest.MonkeyPatch
+    status: str, beat: str, more: dict[str, str], wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.time", lambda: 1e9 + 60)
-    found = status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), 1e9 + 0.9)
-    assert re.search(wrong, found) if wrong else found == ""
+    ready = {"status": status, "lastHeartbeatTime": f"2001-09-09T{beat}Z", **more} if status else {}
+    assert re.search(wrong, status_reporter.unverified(lambda: t.cast(Kubeconfig, Api(ready)), 1e9 + 0.9))
 
 
 def test_unverified_without_an_answer_or_a_kubelet_and_not_needed_without_a_cluster() -> None:
@@ -192,22 +174,16 @@ def test_unverified_without_an_answer_or_a_kubelet_and_not_needed_without_a_clus
     assert status_reporter.unverified(lambda: status_reporter.api_of(["kubelet"], 0), 0.0) == ""
 
 
-def test_continues_where_it_stopped(records: Outbox) -> None:
-    first, second = Api(POST=503), Api()
-    assert "refused" in sent(records, first)
-    assert t.cast(status_annotation.Report, records.report()).annotated
-    assert sent(records, second) == "" and [call[0] for call in second.calls] == ["POST"]
+@pytest.mark.parametrize(("refused", "rest"), [({"PATCH": 0}, ["PATCH", "POST"]), ({"POST": 503}, ["POST"])])
+def test_continues_where_it_stopped(records: Outbox, refused: dict[str, int], rest: list[str]) -> None:
+    api = Api()
+    assert "refused" in sent(records, Api(**refused)) and sent(records, api) == ""
+    assert [call[0] for call in api.calls] == rest
 
 
-def test_nothing_is_lost_without_an_api_server(records: Outbox) -> None:
-    assert "refused" in sent(records, Api(PATCH=0)) and records.report() == PENDING
-
-
-def test_an_event_that_exists_counts_as_sent(records: Outbox) -> None:
+def test_an_event_that_exists_counts_as_sent_and_so_does_all_without_a_cluster(records: Outbox) -> None:
     assert sent(records, Api(POST=409)) == "" and records.report() is None
-
-
-def test_a_kubelet_without_a_cluster_reports_to_none(records: Outbox) -> None:
+    records.write_report(PENDING)
     assert status_reporter.report(records, lambda: status_reporter.api_of(NO_CLUSTER, 0), lambda: None) == ""
     assert records.report() is None
 
@@ -220,26 +196,36 @@ def kubelet(tmp_path: Path) -> list[str]:
     return [f"--kubeconfig={path}", "--hostname-override=N7"]
 
 
-def test_the_guard_gets_an_answer_about_the_nodes_own_object(
-    kubelet: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Let the API server refuse each request with a status, the parameter."""
+
+    def call(_self: Kubeconfig, method: str, path: str, *_body: t.Any) -> None:
+        raise ApiError(f"{method} {path}: refused", request.param)
+
+    monkeypatch.setattr(Kubeconfig, "call", call)
+
+
+def test_the_guard_gets_an_answer_about_its_own_node(kubelet: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[t.Any] = []
     monkeypatch.setattr(Kubeconfig, "call", lambda _self, *words: calls.append(words))
     assert status_reporter.failure(kubelet, 0) == "" == status_reporter.failure(NO_CLUSTER, 0)
     assert calls == [("GET", "/api/v1/nodes/n7")]
 
 
-@pytest.mark.parametrize(("status", "hint"), [(404, "--hostname-override"), (403, "GET"), (0, "GET")])
+@pytest.mark.parametrize(
+    ("refused", "hint", "warnings"),
+    # Annotations of a Node that is gone are gone, too.
+    [(404, "--hostname-override", 0), (403, "GET", 1), (0, "GET", 1)],
+    indirect=["refused"],
+)
+@pytest.mark.usefixtures("refused")
 @pytest.mark.fault(case=44)
-def test_why_the_guard_gets_no_answer(
-    status: int, hint: str, kubelet: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def call(_self: Kubeconfig, method: str, path: str) -> None:
-        raise ApiError(f"{method} {path}: refused", status)
-
-    monkeypatch.setattr(Kubeconfig, "call", call)
+def test_what_the_api_server_refuses(hint: str, warnings: int, kubelet: list[str]) -> None:
     found = status_reporter.failure(kubelet, 0)
     assert hint in found and "/api/v1/nodes/n7" in found
+    left = status_reporter.withdraw(kubelet, 0, [annotation.STATUS])
+    assert [f"annotate node NAME {annotation.STATUS}-" in warning for warning in left] == [True] * warnings
 
 
 def test_the_api_server_is_reached_as_by_the_running_kubelet(kubelet: list[str]) -> None:
@@ -256,31 +242,11 @@ def test_the_api_server_is_reached_as_by_the_running_kubelet(kubelet: list[str])
     assert status_reporter.api_of(kubelet, 0).environ == {}
 
 
-@pytest.mark.parametrize(("certified", "other"), [("n1", False), ("n2", True)])
-def test_the_host_of_another_node(
-    certified: str, other: bool, kubelet: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_host_of_another_node(kubelet: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A node may have written the address of another one into its own status, from where the inventory has it."""
-    monkeypatch.setattr(Kubeconfig, "certified_name", lambda _self: certified)
-    found = status_reporter.elsewhere(kubelet, "n1")
-    assert found.startswith("this is the host of the node n2") == bool(found) == other
-
-
-def test_a_host_whose_node_is_not_known(kubelet: list[str]) -> None:
-    """A token names none."""
+    # A token names no node.
     for words in (kubelet, ["--kubeconfig=/none"], NO_CLUSTER):
         assert status_reporter.elsewhere(words, "n1") == ""
-
-
-@pytest.mark.parametrize(("status", "stays"), [(404, False), (403, True), (0, True)])
-def test_annotations_that_the_api_server_does_not_remove(
-    status: int, stays: bool, kubelet: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those of a Node that is gone are gone, too."""
-
-    def call(_self: Kubeconfig, *_words: t.Any) -> None:
-        raise ApiError("refused", status)
-
-    monkeypatch.setattr(Kubeconfig, "call", call)
-    found = status_reporter.withdraw(kubelet, 0, [annotation.STATUS])
-    assert [f"annotate node NAME {annotation.STATUS}-" in warning for warning in found] == [True] * stays
+    monkeypatch.setattr(Kubeconfig, "certified_name", lambda _self: "n2")
+    assert status_reporter.elsewhere(kubelet, "n2") == ""
+    assert status_reporter.elsewhere(kubelet, "n1").startswith("this is the host of the node n2")

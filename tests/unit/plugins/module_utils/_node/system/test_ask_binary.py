@@ -18,8 +18,6 @@ from tests.support.kubelets import binary_corpus
 
 NONE = BinaryFacts("v1.36.2", [], {}, {})
 FLAG = 'I1126 06:34:30.457467   15823 flags.go:64] FLAG: --max-pods="110"\n'
-
-
 LISTED = "  A=true|false (ALPHA - default=false)\n"
 
 
@@ -36,8 +34,7 @@ def test_a_recorded_binary(version: str) -> None:
     whole = binary_corpus.recorded(version)
     of_help = ask_binary.of_help("/k", ran(shown))
     assert of_help is not None and of_help.flags == []
-    listed = {name for name, word in of_help.gates.items()}
-    assert {name: word.rstrip("=!") for name, word in whole.gates.items() if name in listed} == of_help.gates
+    assert {name: word.rstrip("=!") for name, word in whole.gates.items() if name in of_help.gates} == of_help.gates
     found = ask_binary.asked(of_help, binary_corpus.SOME, lambda config: starts[json.dumps(config, sort_keys=True)])
     # Of one start all flags were recorded.
     assert ask_binary.asked(of_help, [], lambda _config: max(starts.values(), key=len)).flags == whole.flags
@@ -87,15 +84,10 @@ def test_gates_that_are_named_one_at_a_time() -> None:
 
 @pytest.mark.parametrize("output", ["", "killed", "F1126 server.go:208] failed to load kubelet config file"])
 def test_without_a_clear_answer_nothing_is_known(output: str) -> None:
-    found = ask_binary.asked(NONE, ["featureGates.A", "maxPods", "newField"], lambda _config: output)
-    assert found == NONE
-
-
-def test_a_type_that_does_not_take_the_sample_spoils_no_other_field() -> None:
-    def start(config: t.Mapping[str, t.Any]) -> str:
-        return "" if "odd" in config else FLAG
-
-    assert ask_binary.asked(NONE, ["odd", "maxPods"], start).fields == {"maxPods": True}
+    """A field whose type does not take the sample spoils no other one."""
+    assert ask_binary.asked(NONE, ["featureGates.A", "maxPods", "newField"], lambda _config: output) == NONE
+    found = ask_binary.asked(NONE, ["odd", "maxPods"], lambda config: output if "odd" in config else FLAG)
+    assert found.fields == {"maxPods": True}
 
 
 def test_more_gates_than_starts(monkeypatch: pytest.MonkeyPatch) -> None:

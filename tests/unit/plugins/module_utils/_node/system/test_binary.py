@@ -1,16 +1,20 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict of a kubelet's binary: its secrets are masked, and unknown fields are completed."""
+
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import typing as t
 from pathlib import Path
 
 import pytest
+import yaml
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import binary, config_summary
 
 MISSING = "/run/livenodes-check-x/no-kubeconfig"
 DUMP = (
@@ -27,16 +31,12 @@ LIST = (
     "invalid configuration: eventBurst (--event-burst) -1 must not be a negative number",
     "invalid configuration: kubeAPIQPS (--kube-api-qps) -1 must not be a negative number",
 )
-
-
 ABSENT = f"failed to run Kubelet: unable to load kubeconfig: stat {MISSING}: no such file or directory"
 # While it reads the TLS options, which is before it opens its kubeconfig (UnsecuredDependencies).
 BUILD = "failed to construct kubelet dependencies:"
 OF_TLS = (
-    "Cipher suite TLS_X not supported or doesn't exist",
-    "unknown tls version VersionTLS19",
-    "curve preference 99 is not supported by the current Go version",
-    "duplicate curve preference 29",
+    *("Cipher suite TLS_X not supported or doesn't exist", "unknown tls version VersionTLS19"),
+    *("curve preference 99 is not supported by the current Go version", "duplicate curve preference 29"),
 )
 INVALID = f"failed to run Kubelet: invalid kubeconfig: stat {MISSING}: no such file or directory"
 VALIDATION = "failed to validate kubelet configuration, error:"
@@ -69,7 +69,9 @@ WELL = older(INVALID)
     ],
 )
 def test_valid_in_the_format_of_both_generations(output: str) -> None:
+    """A kubelet that ends well has not checked anything."""
     assert binary.verdict(output, MISSING, 255) == binary.Verdict("valid", [], [])
+    assert binary.verdict(output, MISSING, 0).verdict == "not checked"
 
 
 @pytest.mark.parametrize(
@@ -85,10 +87,7 @@ def test_valid_in_the_format_of_both_generations(output: str) -> None:
         *[(older(text), [text]) for text in OF_TLS],
         *[(newer("command failed", err=f"{BUILD} {text}"), [f"{BUILD} {text}"]) for text in OF_TLS],
         (older(f"{DECODING} MaxPods: unexpected\n|..."), [f"{DECODING} MaxPods: unexpected\n|..."]),
-        (
-            newer("command failed", err=f"{VALIDATION} [{LIST[0]}, {LIST[1]}], path: &TypeMeta{{Kind:,}}"),
-            list(LIST),
-        ),
+        (newer("command failed", err=f"{VALIDATION} [{LIST[0]}, {LIST[1]}], path: &TypeMeta{{K:,}}"), list(LIST)),
         (newer("command failed", err=LOGGING), [LOGGING]),
         (newer("command failed", err=f"{VALIDATION} {LIST[1]}, path: x"), [f"{VALIDATION} {LIST[1]}, path: x"]),
         (
@@ -106,30 +105,23 @@ def test_invalid_in_the_format_of_both_generations(output: str, messages: list[s
     assert binary.verdict(output, MISSING, 1) == binary.Verdict("invalid", messages, [])
 
 
+LENIENT = f"W{OLD} codec.go:118] using lenient decoding as strict decoding failed: strict decoder error for "
+UNKNOWN = (
+    ": v1beta1.KubeletConfiguration.ReadObject: found unknown field: maxPodz, error found in #10 byte of "
+    '...|,"maxPodz":1}|...\n'
+)
+STRICT = f'E{OLD} codec.go:159] "Using lenient decoding as strict decoding failed" err="strict decoding error: '
+
+
 @pytest.mark.parametrize(
     ("line", "fields"),
     [
+        (f'{LENIENT}{{"maxPodz":1}}\n{UNKNOWN}', ["maxPodz"]),
         (
-            f"W{OLD} codec.go:118] using lenient decoding as strict decoding failed: strict decoder error for "
-            '{"maxPodz":1}\n'
-            ": v1beta1.KubeletConfiguration.ReadObject: found unknown field: maxPodz, error found in #10 "
-            'byte of ...|,"maxPodz":1}|...\n',
+            f'{LENIENT}{{\n  "a": false,\n  "maxPodz": 1\n}}\n{UNKNOWN}I{OLD} server.go:416] Version: v1.20.2\n',
             ["maxPodz"],
         ),
-        (
-            f"W{OLD} codec.go:118] using lenient decoding as strict decoding failed: strict decoder error for "
-            '{\n  "failSwapOn": false,\n  "maxPodz": 1,\n  "port": 1\n}\n'
-            ": v1beta1.KubeletConfiguration.ReadObject: found unknown field: maxPodz, error found in #10 "
-            'byte of ...|,"maxPodz":1}|...\n'
-            f"I{OLD} server.go:416] Version: v1.20.2\n",
-            ["maxPodz"],
-        ),
-        (
-            f'E{OLD} codec.go:159] "Using lenient decoding as strict decoding failed" err="strict decoding '
-            'error: unknown field \\"maxPodz\\", '
-            'unknown field \\"logging.fooz\\""\n',
-            ["logging.fooz", "maxPodz"],
-        ),
+        (STRICT + r'unknown field \"maxPodz\", unknown field \"logging.fooz\""' + "\n", ["logging.fooz", "maxPodz"]),
     ],
 )
 def test_unknown_fields_pass_and_are_named(line: str, fields: list[str]) -> None:
@@ -160,10 +152,6 @@ def test_an_answer_that_is_not_known_is_never_valid(output: str) -> None:
     assert binary.verdict(output, MISSING, 255).verdict == "not checked"
 
 
-def test_a_kubelet_that_ends_well_has_not_checked_anything() -> None:
-    assert binary.verdict(WELL, MISSING, 0).verdict == "not checked"
-
-
 def test_flags_that_could_disturb_are_left_out() -> None:
     given = (
         "--kubeconfig=/k --bootstrap-kubeconfig /b --config=/c --root-dir /r --cert_dir=/d --v 4 -v=2 -v 3 "
@@ -179,13 +167,14 @@ class Sandbox:
     def __init__(self, output: str, code: int = 1, errors: str = "") -> None:
         self.output, self.code, self.errors = output, code, errors
         self.words: list[str] = []
-        self.config = ""
+        self.seen: dict[str, str] = {}
 
     def __call__(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
         self.words = list(argv)
-        place = next(word for word in self.words if word.startswith("--kubeconfig=")).partition("=")[2]
-        self.config = Path(place).with_name("kubelet").read_text()
-        return subprocess.CompletedProcess(self.words, self.code, self.output.replace(MISSING, place), self.errors)
+        missing = next(word for word in self.words if word.startswith("--kubeconfig=")).partition("=")[2]
+        place = Path(missing).parent
+        self.seen = {str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file()}
+        return subprocess.CompletedProcess(self.words, self.code, self.output.replace(MISSING, missing), self.errors)
 
 
 IN_FORCE = "livenodes.kubelet: the sandbox is in force\n"
@@ -195,7 +184,7 @@ def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Pat
     run = Sandbox(IN_FORCE + WELL)
     words = ["/bin/sh", "--max-pods=61", "--root-dir=/var/lib/kubelet"]
     assert binary.check("{}", words, run=run, scratch=str(tmp_path)).verdict == "valid"
-    assert run.config == "{}"
+    assert run.seen["kubelet"] == "{}"
     walls = {"--property=PrivateNetwork=yes", "--property=ProtectSystem=strict", "--property=RuntimeMaxSec=20"}
     assert walls <= set(run.words)
     assert "--max-pods=61" in run.words and "--root-dir=/var/lib/kubelet" not in run.words
@@ -204,23 +193,13 @@ def test_the_kubelet_is_asked_in_a_sandbox_that_is_gone_afterwards(tmp_path: Pat
 
 def test_a_drop_in_is_asked_about_among_copies_of_the_others(tmp_path: Path) -> None:
     """The last folder counts, so the node's own one is not read; a message quotes no secret of any of the files."""
-    seen: dict[str, str] = {}
-
-    class Reading(Sandbox):
-        def __call__(self, argv: t.Sequence[str]) -> subprocess.CompletedProcess[str]:
-            done = super().__call__(argv)
-            place = Path(argv[-1].partition("=")[2]).parent
-            seen.update({str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file()})
-            return done
-
-    message = "failed to validate kubelet configuration, error: invalid configuration: hunter2"
-    run = Reading(IN_FORCE, errors=f'E{OLD} run.go:72] "command failed" err="{message}"')
+    run = Sandbox(IN_FORCE, errors=newer("command failed", err=f"{VALIDATION} invalid configuration: hunter2"))
     other = "staticPodURLHeader:\n  Authorization:\n  - hunter2\n"
     beneath = binary.BaseFiles("base", {"sub/10.conf": other}, "90.conf")
     found = binary.check("ours", ["/bin/sh", "--config-dir=/etc/k.d"], run=run, scratch=str(tmp_path), beneath=beneath)
     assert found.verdict == "invalid" and "hunter2" not in str(found.messages)
     pki = {"pki/kubelet.crt": "", "pki/kubelet.key": ""}
-    assert seen == {"kubelet": "base", "conf.d/sub/10.conf": other, "conf.d/90.conf": "ours", **pki}
+    assert run.seen == {"kubelet": "base", "conf.d/sub/10.conf": other, "conf.d/90.conf": "ours", **pki}
     folders = [word for word in run.words if word.startswith("--config-dir=")]
     assert folders[0] == "--config-dir=/etc/k.d" and folders[-1].endswith("/conf.d")
     binary.check("ours", ["/bin/sh"], run=run, scratch=str(tmp_path), beneath=beneath._replace(base=None))
@@ -243,9 +222,9 @@ def test_without_a_sandbox_or_an_answer_nothing_is_checked(run: Sandbox, reason:
     assert reason in found.messages[0]
 
 
-@pytest.mark.parametrize(("argv", "scratch"), [(["/no/kubelet"], "."), ([], "."), (["/bin/sh"], "/no/such")])
-def test_what_cannot_be_run_is_not_checked(argv: list[str], scratch: str) -> None:
-    assert binary.check("{}", argv, scratch=scratch).verdict == "not checked"
+def test_what_cannot_be_run_is_not_checked() -> None:
+    for argv, scratch in ((["/no/kubelet"], "."), ([], "."), (["/bin/sh"], "/no/such")):
+        assert binary.check("{}", argv, scratch=scratch).verdict == "not checked"
 
 
 @pytest.mark.parametrize(
@@ -261,3 +240,55 @@ def test_what_cannot_be_run_is_not_checked(argv: list[str], scratch: str) -> Non
 def test_version(output: str, code: int, version: str | None) -> None:
     found = binary.version("/k", lambda argv: subprocess.CompletedProcess(list(argv), code, output, ""))
     assert found == version
+
+
+def test_secrets_in_the_config_are_not_in_the_messages() -> None:
+    text = '{"staticPodURLHeader": {"Authorization": ["Bearer hunter2"]}, "maxPods": "5"}'
+    message = f"failed to load, error failed to decode: in {text} bigger context ...|hunt"
+    [shown] = config_summary.without_secrets([message], text)
+    assert "hunt" not in shown and "maxPods" in shown
+    unread = "staticPodURLHeader: &a {Authorization: [hunter2]}"
+    [shown] = config_summary.without_secrets([f"failed to load config /x, error {unread}"], unread)
+    assert shown.startswith("failed to load config /x, (more is not shown")
+    assert config_summary.without_secrets(["as it is"], "{}") == ["as it is"]
+    [kept] = config_summary.without_secrets(["cannot read `[hunter2`"], unread)
+    assert "hunter2" not in kept and config_summary.without_secrets([kept], unread) == [kept]
+
+
+def test_a_line_that_cannot_be_read_is_not_quoted_beside_a_secret() -> None:
+    with pytest.raises(ValueError, match="line 2: the alias can have two meanings: write the value out") as raised:
+        config_summary.load("staticPodURLHeader:\n  A: *hunter2\n")
+    assert "hunter2" not in str(raised.value)
+    with pytest.raises(ValueError, match="hunter2"):
+        config_summary.load("clusterDNS: *hunter2\n")
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["[hunter2]", "\n  - hunter2", "\n  - |\n    hunter2\n", "\n  - >-\n    hunter2\n    hunter3\n", '[two"hunters]'],
+)
+def test_a_secret_is_masked_however_it_is_written(written: str) -> None:
+    text = f"staticPodURLHeader:\n  A: {written}\n"
+    quoted = json.dumps(yaml.safe_load(text))
+    [shown] = config_summary.without_secrets([f"failed to decode: {quoted}"], text)
+    assert "hunter" not in shown
+    assert "failed to decode" in shown
+
+
+def test_only_messages_of_a_result_are_masked() -> None:
+    text = '{"staticPodURLHeader": {"A": ["hunter2", "1"]}}'
+    found = {"path": "/hunter2", "problems": [{"message": "has hunter2 and 1"}], "check": {"messages": ["hunter2"]}}
+    assert config_summary.shown(found, text) == {
+        "path": "/hunter2",
+        "problems": [{"message": "has ******** and 1"}],
+        "check": {"messages": ["********"]},
+    }
+
+
+def test_fields_that_an_old_kubelet_leaves_unnamed_are_added() -> None:
+    nested = '"logging": {"formatt": "x"}, "evictionHard": {"a": "b"}, "memorySwap": {}'
+    text = f'{{"kind": "K", "maxPodz": 1, "foo": 2, {nested}}}'
+    assert config_summary.complete(["formatt"], text, 20) == ["foo", "logging.formatt", "maxPodz", "memorySwap"]
+    assert config_summary.complete(["formatt"], text, 34) == ["foo", "logging.formatt", "maxPodz"]
+    assert config_summary.complete(["a.b", "maxPodz"], "&not json", 20) == ["a.b", "maxPodz"]
+    assert config_summary.complete([], text, 20) == []

@@ -52,9 +52,7 @@ class Signer:
         text = key.private_bytes(pem, form, serialization.NoEncryption())
         return self._sign(subject, key, days, names), text.decode()
 
-    def _sign(
-        self, subject: x509.Name, key: ec.EllipticCurvePrivateKey, days: int, extension: x509.ExtensionType
-    ) -> str:
+    def _sign(self, subject: x509.Name, key: t.Any, days: int, extension: x509.ExtensionType) -> str:
         begin, end = (NOW + datetime.timedelta(days=each) for each in (-9, days))
         serial = x509.random_serial_number()
         builder = x509.CertificateBuilder(self.name, subject, key.public_key(), serial, begin, end)
@@ -192,15 +190,8 @@ def plugin(folder: Path, text: str) -> dict[str, t.Any]:
     path = folder / "get-token"
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
-    return {
-        "exec": {
-            "apiVersion": VERSION,
-            "command": "./get-token",
-            "args": ["token", "-i", "mine"],
-            "env": [{"name": "REGION", "value": "eu"}],
-            "provideClusterInfo": True,
-        }
-    }
+    command = {"command": "./get-token", "args": ["token", "-i", "mine"], "env": [{"name": "REGION", "value": "eu"}]}
+    return {"exec": {"apiVersion": VERSION, "provideClusterInfo": True, **command}}
 
 
 def credential(**status: str) -> str:
@@ -235,11 +226,9 @@ def test_a_plugin_runs_in_the_environment_of_the_kubelet(server: Server, tmp_pat
 
 
 def test_a_plugin_gives_a_certificate(server: Server, tmp_path: Path) -> None:
-    pair = server.signer.pair("system:node:by-plugin")
-    user = plugin(
-        tmp_path, f"echo '{credential(clientCertificateData=pair[0], clientKeyData=pair[1])}'".replace("\\n", "\\\\n")
-    )
-    api = connect(server, tmp_path, user)
+    certificate, key = server.signer.pair("system:node:by-plugin")
+    printed = credential(clientCertificateData=certificate, clientKeyData=key).replace("\\n", "\\\\n")
+    api = connect(server, tmp_path, plugin(tmp_path, f"echo '{printed}'"))
     assert (api.call("GET", "/x")["name"], api.node_name()) == ("system:node:by-plugin", "by-plugin")
 
 
@@ -312,14 +301,19 @@ class Proxy(threading.Thread):
             pass
 
 
-def test_a_proxy(server: Server, tmp_path: Path) -> None:
+@pytest.fixture
+def proxy() -> t.Iterator[Proxy]:
     proxy = Proxy()
     proxy.start()
+    yield proxy
+    proxy.join(60)
+
+
+def test_a_proxy(server: Server, tmp_path: Path, proxy: Proxy) -> None:
     api = connect(server, tmp_path, {"token": "abc"}, **{"proxy-url": f"http://u:p@127.0.0.1:{proxy.port}"})
     assert api.call("GET", "/x")["token"] == "Bearer abc"
     assert proxy.request.startswith(f"CONNECT 127.0.0.1:{server.port} ".encode())
     assert f"Proxy-Authorization: Basic {data('u:p')}".encode() in proxy.request
-    proxy.join(60)
     with pytest.raises(ApiError, match=r"socks5://127\.0\.0\.1:1 is not supported"):
         connect(server, tmp_path, {"token": "abc"}, **{"proxy-url": "socks5://127.0.0.1:1"}).call("GET", "/x")
 
@@ -353,9 +347,9 @@ EXCEPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("environ", "host", "proxy"), PROXIES)
-def test_the_proxy_of_an_environment(environ: dict[str, str], host: str, proxy: str) -> None:
-    assert proxy_of(environ, host, 6443) == proxy
+@pytest.mark.parametrize(("environ", "host", "found"), PROXIES)
+def test_the_proxy_of_an_environment(environ: dict[str, str], host: str, found: str) -> None:
+    assert proxy_of(environ, host, 6443) == found
 
 
 @pytest.mark.parametrize(("entries", "host", "direct"), EXCEPTIONS)
@@ -364,17 +358,14 @@ def test_the_servers_without_a_proxy(entries: str, host: str, direct: bool) -> N
     assert found == ("" if direct else "http://p:1")
 
 
-def test_a_kubelet_whose_environment_names_a_proxy(server: Server, tmp_path: Path) -> None:
+def test_a_kubelet_whose_environment_names_a_proxy(server: Server, tmp_path: Path, proxy: Proxy) -> None:
     environ = {"HTTPS_PROXY": "socks5://127.0.0.1:1"}
     api = connect(server, tmp_path, {"token": "abc"}, environ)
     api.server = "https://api.invalid:6443"
     with pytest.raises(ApiError, match=r"HTTPS_PROXY of the kubelet: socks5://127\.0\.0\.1:1 is not supported"):
         api.call("GET", "/x")
-    proxy = Proxy()
-    proxy.start()
     own = {"proxy-url": f"http://127.0.0.1:{proxy.port}"}
     assert connect(server, tmp_path, {"token": "abc"}, environ, **own).call("GET", "/x")["token"] == "Bearer abc"
-    proxy.join(60)
 
 
 def test_no_key_is_left_on_the_disk(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,11 +375,9 @@ def test_no_key_is_left_on_the_disk(server: Server, tmp_path: Path, monkeypatch:
     assert set(os.listdir(tmp_path)) == before
 
 
-@pytest.mark.parametrize(
-    "address", ["http://u:secret-4/x@127.0.0.1:1", "http://u:secret-4@[127.0.0.1", "u:secret-4@h:1"]
-)
-def test_a_proxy_that_is_no_url_is_not_quoted(address: str, server: Server, tmp_path: Path) -> None:
+def test_a_proxy_that_is_no_url_is_not_quoted(server: Server, tmp_path: Path) -> None:
     """The first has a slash in its password, which urllib takes for the port."""
-    with pytest.raises(ApiError, match="proxy-url") as raised:
-        connect(server, tmp_path, {"token": "abc"}, **{"proxy-url": address}).call("GET", "/x")
-    assert "secret" not in str(raised.value)
+    for address in ("http://u:secret-4/x@127.0.0.1:1", "http://u:secret-4@[127.0.0.1", "u:secret-4@h:1"):
+        with pytest.raises(ApiError, match="proxy-url") as raised:
+            connect(server, tmp_path, {"token": "abc"}, **{"proxy-url": address}).call("GET", "/x")
+        assert "secret" not in str(raised.value)

@@ -1,18 +1,23 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writing files: order of the calls, what remains after a failure, and what is refused."""
+"""Writing files: order of the calls, what remains after a failure, what is refused. One holder of a lock at a time."""
 
 from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
+import subprocess
+import sys
+import typing as t
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import LockError, locked
 from tests.support.node.disk import Disk
 
 
@@ -66,10 +71,13 @@ def test_real_files(tmp_path: Path) -> None:
     assert files.remove(str(folder / "l"))
     assert not files.remove(str(folder / "l"))
     assert files.read(str(folder / "none")) is None
-    (folder / "link").symlink_to(tmp_path)
-    files.remove_folder(str(folder))
-    assert list(tmp_path.iterdir()) == [tmp_path / "one"]
-    files.remove_folder(str(folder))
+    elsewhere = tmp_path / "elsewhere"
+    files.write_folder(str(elsewhere), {"f": (b"x", 0o600)})
+    for link in (folder / "link", tmp_path / "link"):
+        link.symlink_to(elsewhere)
+    for removed in (folder, folder, tmp_path / "link"):
+        files.remove_folder(str(removed))
+    assert sorted(item.name for item in tmp_path.rglob("*")) == ["elsewhere", "f", "one"], "no link is followed"
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777])
@@ -89,14 +97,6 @@ def test_modes_are_those_asked_for_whatever_the_umask(tmp_path: Path, umask: int
     assert modes.pop("a") == modes.pop("a/b") == 0o755
     inside = {"f": 0o640, "g": 0o664, "d": 0o750, "d/f": 0o444, "d/s": 0o750, "d/s/f": 0o600}
     assert modes == {f"a/b/{name}": mode for name, mode in inside.items()}
-
-
-def test_links_are_removed_never_followed(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "f").write_text("x")
-    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    files.remove_folder(str(tmp_path / "link"))
-    assert sorted(item.name for item in tmp_path.rglob("*")) == ["elsewhere", "f"]
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_what_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "open").write_text("x")
     (tmp_path / "open").chmod(0o602)
-    for name, words in (
-        ("link", "a symbolic link is in the place"),
-        ("pipe", "not a regular file"),
-        ("open", "others may write to it"),
-        (".", "cannot read"),
-    ):
+    reasons = {
+        "link": "a symbolic link is in the place",
+        "pipe": "not a regular file",
+        "open": "others may write to it",
+    }
+    for name, words in {**reasons, ".": "cannot read"}.items():
         with pytest.raises(files.FileError, match=words):
             files.read(str(tmp_path / name))
 
@@ -167,3 +167,76 @@ def test_what_is_planted_at_a_temporary_name_is_neither_written_nor_followed(
     assert (list(victim.iterdir()) == []) if victim.is_dir() else victim.read_text() == "theirs"
     files.write(path, b"ours")
     assert Path(path).stat().st_mode & 0o777 == 0o600
+
+
+HOLD = """
+import sys, time
+sys.path[:0] = {path!r}
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.lock import locked
+with locked({folder!r}, 5):
+    print("held", flush=True)
+    time.sleep({seconds})
+    open({folder!r} + "/ended", "w").close()
+"""
+
+
+@pytest.fixture
+def hold(tmp_path: Path) -> t.Iterator[t.Callable[[float], subprocess.Popen[str]]]:
+    started: list[subprocess.Popen[str]] = []
+
+    def holder(seconds: float) -> subprocess.Popen[str]:
+        script = HOLD.format(path=sys.path, folder=str(tmp_path / "store"), seconds=seconds)
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        return process
+
+    yield holder
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_the_second_fails_naming_the_first(tmp_path: Path, hold: t.Callable[[float], subprocess.Popen[str]]) -> None:
+    process = hold(60)
+    with (
+        pytest.raises(LockError, match=rf"process {process.pid} \(.*python.* for 0.2 s"),
+        locked(str(tmp_path / "store"), 0.2),
+    ):
+        pass
+
+
+def test_the_second_waits(tmp_path: Path, hold: t.Callable[[float], subprocess.Popen[str]]) -> None:
+    hold(0.5)
+    with locked(str(tmp_path / "store"), 60):
+        assert (tmp_path / "store/ended").exists()
+
+
+def test_a_killed_holder_holds_nothing(tmp_path: Path, hold: t.Callable[[float], subprocess.Popen[str]]) -> None:
+    process = hold(60)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with locked(str(tmp_path / "store"), 0):
+        assert (tmp_path / "store" / "lock").read_text() == str(os.getpid())
+
+
+def test_free_again_after_an_error_and_no_link_in_its_place(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), locked(str(tmp_path), 0):
+        raise KeyError
+    with locked(str(tmp_path), 0):
+        assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "lock").unlink()
+    (tmp_path / "lock").symlink_to("/etc/passwd")
+    with pytest.raises(files.FileError, match="a symbolic link is in the place"), locked(str(tmp_path), 0):
+        pass
+
+
+def test_a_store_that_was_removed_meanwhile(tmp_path: Path) -> None:
+    """The holder removes the store with its lock file: the next one gets a lock that others see."""
+    folder = tmp_path / "store"
+    with locked(str(folder), 0):
+        (folder / "lock").unlink()
+        folder.rmdir()
+    with locked(str(folder), 0), pytest.raises(LockError), locked(str(folder), 0):
+        pass

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import typing as t
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.connection import ApiError, Identity
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.kubeconfig import Kubeconfig
@@ -20,7 +20,7 @@ from tests.support.api.server import kubeconfig
 def conf(folder: Path, user: t.Any, **cluster: t.Any) -> str:
     document = kubeconfig({"c": "https://127.0.0.1:9"}, user)
     document["clusters"][0]["cluster"].update(cluster)
-    (folder / "kubelet.conf").write_text(json.dumps(document))
+    (folder / "kubelet.conf").write_text(yaml.safe_dump(document))
     return str(folder / "kubelet.conf")
 
 
@@ -31,6 +31,8 @@ def test_no_answer_and_no_usable_kubeconfig_are_errors_of_one_kind(tmp_path: Pat
         Kubeconfig(conf(tmp_path, {"auth-provider": "x"}))
     with pytest.raises(ApiError, match="FileNotFoundError"):
         Kubeconfig(str(tmp_path / "none"))
+    with pytest.raises(ApiError, match="plugin aws-iam-authenticator is not installed"):
+        Kubeconfig(conf(tmp_path, {"exec": {"command": "aws-iam-authenticator"}})).call("GET", "/")
 
 
 class Answered:
@@ -84,10 +86,9 @@ def test_an_answer_that_is_not_json(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_values_of_another_type(tmp_path: Path, cluster: t.Any, user: t.Any) -> None:
     path = conf(tmp_path, user, **cluster)
-    with pytest.raises(ApiError, match=r"kubelet\.conf|/x"):
-        Kubeconfig(path).call("GET", "/x")
-    with pytest.raises(ApiError, match=r"kubelet\.conf|/x"):
-        list(Kubeconfig(path).lines("/x", 150))
+    for ask in (lambda api: api.call("GET", "/x"), lambda api: list(api.lines("/x", 150))):
+        with pytest.raises(ApiError, match=r"kubelet\.conf|/x"):
+            ask(Kubeconfig(path))
 
 
 @pytest.mark.parametrize("token", ["*secret", "!secret", '"secret', "yes: secret", "{secret", '"\\secret"'])
@@ -97,48 +98,6 @@ def test_a_token_that_this_reader_does_not_understand_is_not_quoted(token: str, 
     with pytest.raises(ApiError, match=r"kubelet\.conf: line [45]: the |a ") as raised:
         Kubeconfig(str(tmp_path / "kubelet.conf"))
     assert "secret" not in str(raised.value)
-
-
-# As nodeadm and the earlier bootstrap script of EKS write it.
-EKS = """---
-apiVersion: v1
-kind: Config
-clusters:
-  - name: kubernetes
-    cluster:
-      certificate-authority: /etc/kubernetes/pki/ca.crt
-      server: https://ABCDEF.gr7.eu-west-1.eks.amazonaws.com
-current-context: kubelet
-contexts:
-  - name: kubelet
-    context:
-      cluster: kubernetes
-      user: kubelet
-users:
-  - name: kubelet
-    user:
-      exec:
-        apiVersion: client.authentication.k8s.io/v1beta1
-        command: aws-iam-authenticator
-        args:
-          - token
-          - -i
-          - "my-cluster"
-          - --region
-          - "eu-west-1"
-        env:
-          - name: AWS_STS_REGIONAL_ENDPOINTS
-            value: regional
-"""
-
-
-def test_the_kubeconfig_of_a_node_of_eks(tmp_path: Path) -> None:
-    (tmp_path / "kubeconfig").write_text(EKS)
-    api = Kubeconfig(str(tmp_path / "kubeconfig"))
-    assert api.server == "https://ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
-    assert api.user["exec"]["args"] == ["token", "-i", "my-cluster", "--region", "eu-west-1"]
-    with pytest.raises(ApiError, match="plugin aws-iam-authenticator is not installed"):
-        api.call("GET", "/")
 
 
 class Watched(Answered):

@@ -38,13 +38,9 @@ def node(disk: Disk, path: str) -> t.Any:
     return disk._node(path)
 
 
-def test_folders_of_root_are_trusted(disk: Disk) -> None:
-    trust.check_chain(STORE, disk)
-    trust.check_chain(f"{STORE}/", disk)
-
-
-def test_a_store_that_does_not_exist_yet_has_its_parents_checked(disk: Disk) -> None:
-    trust.check_chain("/srv/data/one/two", disk)
+def test_folders_of_root_are_trusted_also_as_parents_of_a_store_to_come(disk: Disk) -> None:
+    for path in (STORE, f"{STORE}/", "/srv/data/one/two"):
+        trust.check_chain(path, disk)
     node(disk, "/srv").uid = 1000
     with pytest.raises(files.FileError, match=r"^/srv: "):
         trust.check_chain("/srv/data/one/two", disk)
@@ -82,15 +78,11 @@ def test_links_lead_to_folders_that_are_checked_too(disk: Disk) -> None:
         node(disk, path).mode = 0o755
 
 
-def test_links_in_a_circle_are_refused(disk: Disk) -> None:
-    node(disk, "/srv").live["circle"] = Link("circle")
+def test_links_in_a_circle_and_a_file_in_the_place_of_a_folder_are_refused(disk: Disk) -> None:
+    node(disk, "/srv").live.update(circle=Link("circle"), data=File(b"", 0o600))
     with pytest.raises(files.FileError, match=r"^/srv/circle/config: cannot examine") as caught:
         trust.check_chain("/srv/circle/config", disk)
     assert caught.value.number == errno.ELOOP
-
-
-def test_a_file_in_the_place_of_a_folder_is_refused(disk: Disk) -> None:
-    node(disk, "/srv").live["data"] = File(b"", 0o600)
     with pytest.raises(files.FileError, match=r"^/srv/data: is not a folder"):
         trust.check_chain("/srv/data", disk)
 
@@ -110,13 +102,8 @@ def test_a_store_may_be_where_a_unit_can_name_it(disk: Disk, path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "",
-        "srv/a",
-        "/srv/..",
-        "/srv/../a",
-        *(f"/srv/a{letter}b" for letter in " \t\n'\"%$;\\#&|:@=~*?\0\x1b\x7f\u00e4\udc80"),
-    ],
+    ["", "srv/a", "/srv/..", "/srv/../a"]
+    + [f"/srv/a{letter}b" for letter in " \t\n'\"%$;\\#&|:@=~*?\0\x1b\x7f\u00e4\udc80"],
 )
 @pytest.mark.fault(case=79)
 def test_a_folder_that_needs_quotes_in_a_unit_holds_no_store(disk: Disk, path: str) -> None:

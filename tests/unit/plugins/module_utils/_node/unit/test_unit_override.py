@@ -1,19 +1,33 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which units a drop-in of ours can change, and what it holds."""
+"""Which units a drop-in of ours can change, what it holds, and when it is made anew."""
 
 from __future__ import annotations
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system.files import StoreError
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit import unit, unit_override
-from tests.support.node.systemd_model import FOLDER, KUBEADM, PLAIN_TEXT, SERVICE, Systemd, config_of
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.unit.unit_override import Layer
+from tests.support.node.systemd_model import FOLDER, KUBEADM, KUBEADM_TEXT, PLAIN_TEXT, SERVICE, Systemd, config_of
 
 ACTIVE = "/var/lib/kubelet-config/active/kubelet"
 APPENDED = f" --config={ACTIVE}"
 KUBELET = "ExecStart=/usr/bin/kubelet"
 STEP = ("ExecStartPre=x",)
+OURS = f"{FOLDER}/{unit.DROPIN}"
+# What the file /etc/kubelet.env of these nodes holds.
+ENVIRONMENT = "ARGS=--config=/etc/k.yaml --v=2\nCONFIG=/etc/k.yaml\n"
+FILE = "EnvironmentFile=/etc/kubelet.env\n"
+TEXTS = {"plain": f"{KUBELET} --config=/etc/k.yaml --old", "by a file": f"{FILE}{KUBELET} $ARGS --old"}
+
+
+def loaded(node: Systemd, lines: str) -> unit.Unit:
+    """Write the unit's own file with these lines of [Service], and let systemd read it and our drop-in."""
+    node.write("/etc/kubelet.env", ENVIRONMENT)
+    node.write(SERVICE, f"[Service]\n{lines}\n")
+    return node.load(SERVICE, *([OURS] if (node.root / OURS[1:]).exists() else []))
 
 
 def lines(dropin: str) -> list[str]:
@@ -31,29 +45,27 @@ def test_kubeadms_form(node: Systemd) -> None:
 
 def test_other_flags_of_the_variable_are_kept(node: Systemd) -> None:
     own = "ExecStart=/usr/bin/kubelet $ARGS"
-    node.write(SERVICE, f"[Service]\nEnvironment=\"ARGS=--v=2 --config /a.yaml --node-labels='a %% b'\"\n{own}\n")
-    kubelet = node.load(SERVICE)
+    kubelet = loaded(node, f"Environment=\"ARGS=--v=2 --config /a.yaml --node-labels='a %% b'\"\n{own}")
     assert kubelet.form().config == "/a.yaml"
     assert lines(kubelet.dropin(ACTIVE)) == ["ExecStart=", own + APPENDED]
 
 
 @pytest.mark.parametrize(
-    ("written", "line"),
+    "written",
     [
-        ("--config {config}", 5),
-        ("--config={config}", 5),
-        ('"--config={config}"', 5),
-        ("--config '{config}'", 5),
-        ("--config=/other --config {config}", 5),
+        "--config {config}",
+        "--config={config}",
+        '"--config={config}"',
+        "--config '{config}'",
+        "--config=/other --config {config}",
     ],
 )
-def test_a_plain_command_is_repeated_with_our_config_at_its_end(node: Systemd, written: str, line: int) -> None:
+def test_a_plain_command_is_repeated_with_our_config_at_its_end(node: Systemd, written: str) -> None:
     node.write(SERVICE, PLAIN_TEXT.replace("--config {config}", written).format(config="/etc/kubelet.yaml"))
     kubelet = node.load(SERVICE)
     own = kubelet.argv()
-    assert kubelet.form()[:5] == ("plain", "", "/etc/kubelet.yaml", SERVICE, line)
-    assert lines(kubelet.dropin(ACTIVE, ("Restart=always",)))[0] == "ExecStart="
     form = kubelet.form()
+    assert form[:5] == ("plain", "", "/etc/kubelet.yaml", SERVICE, 5)
     kubelet.install(ACTIVE)
     assert kubelet.command().argv == [*own, APPENDED.strip()]
     assert (kubelet.own_words(), kubelet.form()) == (own, form), "as without our drop-in"
@@ -63,10 +75,7 @@ def test_a_plain_command_is_repeated_with_our_config_at_its_end(node: Systemd, w
     ("text", "former"),
     [
         (f"{KUBELET} --a --config /etc/k.yaml --b", f"ExecStart=\n{KUBELET} --a{APPENDED} --b"),
-        (
-            f'Environment="A=--a --config=/etc/k.yaml --b"\n{KUBELET} $A',
-            f'Environment="A=--a{APPENDED} --b"',
-        ),
+        (f'Environment="A=--a --config=/etc/k.yaml --b"\n{KUBELET} $A', f'Environment="A=--a{APPENDED} --b"'),
         (
             f'Environment="A=--config=/etc/k.yaml --b"\n{KUBELET} $A',
             'Environment="A=--config=/etc/k.yaml --b --config-dir=/store/conf.d"',
@@ -75,51 +84,47 @@ def test_a_plain_command_is_repeated_with_our_config_at_its_end(node: Systemd, w
 )
 def test_a_drop_in_of_a_former_version_is_understood(node: Systemd, text: str, former: str) -> None:
     """It stands in the place of the unit's own --config."""
-    node.write(SERVICE, f"[Service]\n{text}\n")
-    node.write(f"{FOLDER}/{unit.DROPIN}", f"[Service]\n{former}\n")
-    own = node.load(SERVICE).form(layered=True)
-    kubelet = node.load(SERVICE, f"{FOLDER}/{unit.DROPIN}")
+    own = loaded(node, text).form(layered=True)
+    node.write(OURS, f"[Service]\n{former}\n")
+    kubelet = loaded(node, text)
     assert kubelet.form(layered=True) == own and own.config == "/etc/k.yaml"
     assert config_of(kubelet.own_words()) == "/etc/k.yaml" and "--config-dir=/store/conf.d" not in kubelet.own_words()
 
 
 def test_one_more_folder_beside_the_units_own_config(node: Systemd) -> None:
     """Behind kubeadm's --config in its variable; else at the end of the repeated command, wherever --config is."""
-    layer = unit_override.Layer("/store/conf.d")
+    layer = Layer("/store/conf.d")
     assert lines(node.kubeadm().dropin(layer, STEP)) == [
         'Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml --config-dir=/store/conf.d"',
         *STEP,
     ]
-    node.write("/etc/kubelet.env", 'KUBELET_ARGS="--config=/etc/kubelet.yaml"\n')
-    own = "ExecStart=/usr/bin/kubelet $KUBELET_ARGS"
-    node.write(SERVICE, f"[Service]\nEnvironmentFile=/etc/kubelet.env\n{own}\n")
-    kubespray = node.load(SERVICE)
+    own = f"{KUBELET} $ARGS"
+    kubespray = loaded(node, FILE + own)
     assert kubespray.form() == kubespray.form(layered=True)
     assert lines(kubespray.dropin(layer)) == ["ExecStart=", f"{own} --config-dir=/store/conf.d"]
-    assert lines(kubespray.dropin(unit_override.Layer(), STEP)) == [*STEP]
+    assert lines(kubespray.dropin(Layer(), STEP)) == [*STEP]
     with pytest.raises(unit.UnitError, match="it must begin with /"):
-        kubespray.dropin(unit_override.Layer("conf d"))
+        kubespray.dropin(Layer("conf d"))
 
 
 def test_a_folder_that_has_no_effect_is_found_out(node: Systemd) -> None:
     kubelet = node.kubeadm()
-    layer = unit_override.Layer("/store/conf.d")
+    layer = Layer("/store/conf.d")
     assert kubelet.install(layer) and not kubelet.install(layer)
     words = kubelet.next_command().argv
     assert unit_override.ineffective(layer, words) == ""
-    wrong = unit_override.ineffective(unit_override.Layer("/other"), words)
+    wrong = unit_override.ineffective(Layer("/other"), words)
     assert wrong == "the kubelet would read /store/conf.d, not /other"
 
 
 def test_another_program_may_start_the_kubelet(node: Systemd) -> None:
     """Only where the caller names the folder."""
     node.write("/usr/bin/agent", "#!/bin/sh\n")
-    node.write(SERVICE, "[Service]\nType=notify\nExecStart=/usr/bin/agent run\n")
-    agent = node.load(SERVICE)
+    agent = loaded(node, "Type=notify\nExecStart=/usr/bin/agent run")
     assert agent.form(layered=True).kind == "refused" and "not the kubelet" in agent.form(layered=True).reason
     agent.child = True
     assert agent.form(layered=True).kind == "child"
-    assert lines(agent.dropin(unit_override.Layer(), STEP)) == [*STEP]
+    assert lines(agent.dropin(Layer(), STEP)) == [*STEP]
     node.properties["Type"] = "oneshot"
     agent = node.load(SERVICE)
     agent.child = True
@@ -127,42 +132,35 @@ def test_another_program_may_start_the_kubelet(node: Systemd) -> None:
 
 
 def test_a_braced_variable_is_a_part_of_a_plain_command(node: Systemd) -> None:
-    node.write("/etc/kubelet.env", "CONFIG=/etc/kubelet.yaml\n")
     own = "ExecStart=-/usr/bin/kubelet --config=${CONFIG} --x=$$y"
-    node.write(SERVICE, f"[Service]\nEnvironmentFile=/etc/kubelet.env\n{own}\n")
-    kubelet = node.load(SERVICE)
-    assert kubelet.form().config == "/etc/kubelet.yaml"
+    kubelet = loaded(node, FILE + own)
+    assert kubelet.form().config == "/etc/k.yaml"
     assert lines(kubelet.dropin(ACTIVE)) == ["ExecStart=", own + APPENDED]
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[Service]\nExecStart=/usr/bin/kubelet --v=2\n", "no --config"),
-        ("[Service]\nExecStart=/usr/bin/kubelet --config=\n", "--config is empty"),
-        ("[Service]\nExecStart=/usr/bin/kubelet -- --config=/x\n", "no --config"),
-        ("[Service]\nExecStart=/usr/local/bin/start-node --config=/x\n", "not the kubelet"),
-        ("[Service]\nExecStart=/usr/local/bin/kubelet-wrapper --config=/x\n", "a script"),
-        ("[Service]\nExecStart=/snap/bin/kubelet --config=/x\n", "snap"),
-        ("[Service]\nExecStart=/opt/kubelet --config=/x\n", "cannot be read: No such file"),
-        ("[Service]\nExecStart=@/usr/bin/kubelet kubelet --config=/x\n", "prefix @"),
-        ("[Service]\nExecStart=/usr/bin/kubelet --config=/x\nExecStart=/b\n", "its files set 2"),
+        (f"{KUBELET} --v=2", "no --config"),
+        (f"{KUBELET} --config=", "--config is empty"),
+        (f"{KUBELET} -- --config=/x", "no --config"),
+        ("ExecStart=/usr/local/bin/start-node --config=/x", "not the kubelet"),
+        ("ExecStart=/usr/local/bin/kubelet-wrapper --config=/x", "a script"),
+        ("ExecStart=/snap/bin/kubelet --config=/x", "snap"),
+        ("ExecStart=/opt/kubelet --config=/x", "cannot be read: No such file"),
+        ("ExecStart=@/usr/bin/kubelet kubelet --config=/x", "prefix @"),
+        (f"{KUBELET} --config=/x\nExecStart=/b", "its files set 2"),
         (
-            "[Service]\nExecStart=/usr/local/bin/kubenswrapper /usr/bin/kubelet --config=/x --config-dir=/etc/o.d\n",
+            "ExecStart=/usr/local/bin/kubenswrapper /usr/bin/kubelet --config=/x --config-dir=/etc/o.d",
             "owns this unit, and its kubenswrapper starts the kubelet. Use a KubeletConfig of OpenShift, or "
             "kubelet_config_dropin_dir: /etc/o.d; do not change the unit.",
         ),
-        (
-            "[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS -- x\n",
-            "no flag can follow `--`",
-        ),
+        (f"{FILE}{KUBELET} $ARGS -- x", "no flag can follow `--`"),
     ],
 )
 def test_other_forms_are_refused_with_the_reason(node: Systemd, text: str, reason: str) -> None:
     node.write("/usr/local/bin/kubelet-wrapper", "#!/bin/sh\nexec kubelet\n")
-    node.write("/etc/default/kubelet", "KUBELET_EXTRA_ARGS=--config=/y\n")
-    node.write(SERVICE, text)
-    kubelet = node.load(SERVICE)
+    kubelet = loaded(node, text)
     assert kubelet.form().kind == unit_override.REFUSED
     assert reason in kubelet.form().reason
     with pytest.raises(unit.UnitError):
@@ -173,15 +171,13 @@ def test_other_forms_are_refused_with_the_reason(node: Systemd, text: str, reaso
     ("text", "config"),
     [
         # Kubespray, kops, EKS and AKS.
-        ("[Service]\nEnvironmentFile=/etc/default/kubelet\nExecStart=/usr/bin/kubelet $KUBELET_EXTRA_ARGS\n", "/y"),
-        ('[Service]\nEnvironment="A=--config" B=/x\nExecStart=/usr/bin/kubelet $A $B\n', "/x"),
-        ('[Service]\nEnvironment="B=/x --v=2"\nExecStart=/usr/bin/kubelet --config $B\n', "/x"),
+        (f"{FILE}{KUBELET} $ARGS", "/etc/k.yaml"),
+        (f'Environment="A=--config" B=/x\n{KUBELET} $A $B', "/x"),
+        (f'Environment="B=/x --v=2"\n{KUBELET} --config $B', "/x"),
     ],
 )
 def test_a_command_with_its_config_elsewhere_gets_one_more(node: Systemd, text: str, config: str) -> None:
-    node.write("/etc/default/kubelet", "KUBELET_EXTRA_ARGS=--config=/y --v=2\n")
-    node.write(SERVICE, text)
-    kubelet = node.load(SERVICE)
+    kubelet = loaded(node, text)
     assert kubelet.form()[:3] == ("plain", "", config)
     own = text.splitlines()[-1]
     assert lines(kubelet.dropin(ACTIVE, STEP)) == ["ExecStart=", own + APPENDED, *STEP]
@@ -199,10 +195,7 @@ def test_a_command_with_its_config_elsewhere_gets_one_more(node: Systemd, text: 
         ({"RootDirectory": "/srv"}, "root folder"),
         ({"LoadState": "masked"}, "masked"),
         ({"LoadState": "not-found"}, "no such unit. Let systemd run the kubelet"),
-        (
-            {"LoadState": "not-found", "others": "k3s-agent.service"},
-            "run by k3s-agent.service: set kubelet_config_unit",
-        ),
+        ({"LoadState": "not-found", "others": "k3s-agent.service"}, "by k3s-agent.service: set kubelet_config_unit"),
         (
             {"LoadState": "not-found", "others": "rke2-agent.service rke2-server.service"},
             "run by rke2-agent.service or rke2-server.service: set kubelet_config_unit to that unit, and "
@@ -223,18 +216,12 @@ def test_units_that_cannot_be_judged_are_refused(node: Systemd, change: dict[str
     assert reason in kubelet.form().reason
 
 
-@pytest.mark.parametrize("path", [ACTIVE, unit_override.Layer("/store/conf.d"), unit_override.Layer()])
+@pytest.mark.parametrize("path", [ACTIVE, Layer("/store/conf.d"), Layer()])
 @pytest.mark.parametrize("form", ["kubeadm", "plain"])
 @pytest.mark.fault(case=80)
-def test_the_kubelet_waits_for_the_mount_of_the_store(
-    node: Systemd, form: str, path: str | unit_override.Layer
-) -> None:
+def test_the_kubelet_waits_for_the_mount_of_the_store(node: Systemd, form: str, path: str | Layer) -> None:
     """The drop-in without that, from a former version, is replaced; both are read alike."""
-    if form == "kubeadm":
-        kubelet = node.kubeadm()
-    else:
-        node.write(SERVICE, "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/k.yaml\n")
-        kubelet = node.load(SERVICE)
+    kubelet = node.kubeadm() if form == "kubeadm" else loaded(node, TEXTS["plain"])
     assert kubelet.form().kind == form
     assert kubelet.install(path, STEP)
     former = kubelet.installed() or ""
@@ -246,3 +233,72 @@ def test_the_kubelet_waits_for_the_mount_of_the_store(
     assert unit_override.repeated(text) == unit_override.repeated(former)
     with pytest.raises(unit.UnitError, match="digits"):
         kubelet.dropin(path, STEP, "/my store")
+
+
+@pytest.mark.parametrize("form", TEXTS)
+@pytest.mark.parametrize("folder", ["", "/store/conf.d"], ids=["checkpoint", "dropin"])
+@pytest.mark.parametrize("mounts", ["", "/store"], ids=["former", "with the mount"])
+def test_a_changed_command_is_taken_up(node: Systemd, form: str, folder: str, mounts: str) -> None:
+    reads = Layer(folder) if folder else ACTIVE
+    loaded(node, TEXTS[form]).install(reads, STEP, mounts)
+    assert not loaded(node, TEXTS[form]).renew(ACTIVE, folder)
+
+    changed = loaded(node, TEXTS[form].replace("--old", "--new"))
+    assert changed.renew(ACTIVE, folder)
+    words = changed.next_command().argv
+    assert "--new" in words and "--old" not in words
+    assert (f"--config-dir={folder}" if folder else f"--config={ACTIVE}") in words
+    text = changed.installed() or ""
+    assert text.endswith(f"{STEP[0]}\n") and (f"RequiresMountsFor={mounts}\n" in text) == bool(mounts)
+    assert not changed.renew(ACTIVE, folder)
+
+
+def test_other_flags_of_the_variable_of_kubeadm_are_taken_up(node: Systemd) -> None:
+    node.kubeadm().install(ACTIVE, STEP)
+    node.write(KUBEADM, KUBEADM_TEXT.replace("config.yaml", "config.yaml --v=4"))
+    kubelet = node.load(SERVICE, KUBEADM, OURS)
+    assert kubelet.renew(ACTIVE)
+    assert kubelet.next_command().argv[-1] == f"--config={ACTIVE}" and "--v=4" in kubelet.next_command().argv
+    assert not kubelet.renew(ACTIVE)
+
+
+@pytest.mark.parametrize("folder", ["", "/store/conf.d"], ids=["checkpoint", "dropin"])
+def test_nothing_is_asked_before_a_start_while_the_unit_is_the_same(node: Systemd, folder: str) -> None:
+    """The system bus may start after the kubelet."""
+    for kubelet in (node.kubeadm(), loaded(node, TEXTS["plain"])):
+        kubelet.install(Layer(folder) if folder else ACTIVE, STEP)
+        node.bus = False
+        assert not kubelet.renew(ACTIVE, folder)
+        node.bus = True
+        kubelet.remove()
+
+
+def test_a_command_that_no_longer_has_the_variable_of_kubeadm(node: Systemd) -> None:
+    node.kubeadm().install(ACTIVE, STEP)
+    node.write(KUBEADM, KUBEADM_TEXT.replace("$KUBELET_CONFIG_ARGS", "--config=/etc/k.yaml"))
+    kubelet = node.load(SERVICE, KUBEADM, OURS)
+    assert kubelet.renew(ACTIVE)
+    assert kubelet.next_command().argv[-1] == f"--config={ACTIVE}"
+
+
+def test_nothing_is_made_anew_without_a_command_of_the_unit(node: Systemd) -> None:
+    kubelet = loaded(node, TEXTS["plain"])
+    assert not kubelet.renew(ACTIVE), "no drop-in of ours"
+    kubelet.install(Layer(), STEP)
+    assert not loaded(node, TEXTS["plain"].replace("--old", "--new")).renew(ACTIVE, "/etc/kubelet.conf.d")
+
+
+def test_edits_that_wait_for_a_reload_are_not_taken_up(node: Systemd) -> None:
+    loaded(node, TEXTS["plain"]).install(ACTIVE, STEP)
+    kubelet = loaded(node, TEXTS["plain"].replace("--old", "--new"))
+    node.properties["NeedDaemonReload"] = "yes"
+    assert not kubelet.renew(ACTIVE)
+
+
+def test_a_unit_that_is_refused_now_keeps_the_former_command(node: Systemd) -> None:
+    loaded(node, TEXTS["plain"]).install(ACTIVE, STEP)
+    kubelet = loaded(node, f"{KUBELET} --v=2")
+    before = kubelet.installed()
+    with pytest.raises(StoreError, match=r"ours stays as it was.*no --config"):
+        kubelet.renew(ACTIVE)
+    assert kubelet.installed() == before
