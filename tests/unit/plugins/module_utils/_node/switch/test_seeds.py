@@ -299,6 +299,13 @@ def test_a_follower_is_installed_if_wanted(machine: Machine, fails: bool, capsys
     assert ("the follower is not installed: the disk is full" in capsys.readouterr().err) is fails
 
 
+def test_no_follower_is_installed_unasked(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
+    machine.sow()
+    machine.start()
+    assert "follower" not in [call[0] for call in machine.calls]
+    assert "the follower is not installed" not in capsys.readouterr().err
+
+
 SEED = Seed(options={"source": {"name": "a"}, "data": {"kubelet": "{}"}}, follow={"effect": "drain"})
 
 
