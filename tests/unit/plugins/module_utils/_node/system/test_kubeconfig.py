@@ -171,3 +171,45 @@ def test_a_watch_that_breaks(
     with pytest.raises(ApiError, match=words):
         found.extend(watched(tmp_path, monkeypatch, *answers))
     assert found == seen
+
+
+# As nodeadm and the earlier bootstrap script of EKS write it.
+EKS = """---
+apiVersion: v1
+kind: Config
+clusters:
+  - name: kubernetes
+    cluster:
+      certificate-authority: /etc/kubernetes/pki/ca.crt
+      server: https://ABCDEF.gr7.eu-west-1.eks.amazonaws.com
+current-context: kubelet
+contexts:
+  - name: kubelet
+    context:
+      cluster: kubernetes
+      user: kubelet
+users:
+  - name: kubelet
+    user:
+      exec:
+        apiVersion: client.authentication.k8s.io/v1beta1
+        command: aws-iam-authenticator
+        args:
+          - token
+          - -i
+          - "my-cluster"
+          - --region
+          - "eu-west-1"
+        env:
+          - name: AWS_STS_REGIONAL_ENDPOINTS
+            value: regional
+"""
+
+
+def test_the_kubeconfig_of_a_node_of_eks(tmp_path: Path) -> None:
+    (tmp_path / "kubeconfig").write_text(EKS)
+    api = Kubeconfig(str(tmp_path / "kubeconfig"))
+    assert api.server == "https://ABCDEF.gr7.eu-west-1.eks.amazonaws.com"
+    assert api.user["exec"]["args"] == ["token", "-i", "my-cluster", "--region", "eu-west-1"]
+    with pytest.raises(ApiError, match="plugin aws-iam-authenticator is not installed"):
+        api.call("GET", "/")
