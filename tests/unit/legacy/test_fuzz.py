@@ -21,12 +21,8 @@ from tests.unit.fuzz.samples import SOURCE
 
 FIRST = minors.FIRST_NATIVE
 PLACE = minors.source_form(FIRST).config_source(SOURCE)
-CONDITION = {
-    "type": "ConfigOK",
-    "status": "False",
-    "message": 'using current (UID: "u1")',
-    "reason": "passing all checks",
-}
+USING = 'using current (UID: "u1")'
+CONDITION = {"type": "ConfigOK", "status": "False", "message": USING, "reason": "passing all checks"}
 CONDITIONS = [
     CONDITION,
     {**CONDITION, "message": 'using last-known-good (UID: "u9")', "reason": 'failed to parse current (UID: "u8")'},

@@ -47,20 +47,15 @@ def row(previous: dict[str, str] | None) -> dict[str, t.Any]:
 
 
 ALPHA = {"namespace": "kube-system", "name": "config-a", "uid": "uid-config-a"}
+PARSE = 'failed to parse current (UID: "uid-config-a")'
 
 
 def first_node(version: str = "v1.9.11") -> dict[str, t.Any]:
     """A kubelet 1.8 to 1.10 that runs config-a, and has a last-known-good whose name it does not report."""
     found = node(version=version)
     found["spec"]["configSource"] = {"configMapRef": ALPHA}
-    found["status"]["conditions"].append(
-        {
-            "type": "ConfigOK",
-            "status": "False",
-            "message": 'using last-known-good (UID: "other")',
-            "reason": 'failed to parse current (UID: "uid-config-a")',
-        }
-    )
+    condition = {"type": "ConfigOK", "status": "False", "message": 'using last-known-good (UID: "other")'}
+    found["status"]["conditions"].append({**condition, "reason": PARSE})
     return found
 
 
@@ -70,24 +65,15 @@ def test_the_first_form(version: str) -> None:
     found = nodes.trim(first_node(version))
     whole = {**ALPHA, "kubeletConfigKey": "kubelet"}
     assert (found.form.by_uid, found.listening, found.delivery, found.place) == (True, True, "native", "checkpoint")
-    assert (found.source, found.part("assigned"), found.error) == (
-        whole,
-        whole,
-        'failed to parse current (UID: "uid-config-a")',
-    )
+    assert (found.source, found.part("assigned"), found.error) == (whole, whole, PARSE)
     assert nodes.describe(found.part("active")) == "the ConfigMap with uid other"
     assert (found.references, found.uids) == ([whole, whole], {"uid-config-a", "other"})
 
 
 def test_the_first_form_on_a_later_kubelet() -> None:
     found = nodes.trim(first_node("v1.20.2"))
-    assert (found.form.by_uid, found.listening, found.source, found.place, found.uids) == (
-        False,
-        False,
-        None,
-        "",
-        set(),
-    )
+    assert (found.form.by_uid, found.listening) == (False, False)
+    assert (found.source, found.place, found.uids) == (None, "", set())
 
 
 def test_write_the_first_form() -> None:
@@ -111,12 +97,8 @@ def test_a_first_kubelet_that_reports_the_uid_alone() -> None:
     assert variables["node_variant"] == "u9"
     assert inventory_hosts.groups(variables, ["variant"], []) == ["variant_u9"]
     for goal, previous in (("previous", {}), ("local", None)):
-        shown = {
-            **node_rows.row(nodes.trim(found)),
-            "source": place("a"),
-            "config_source": place("a"),
-            "previous": previous,
-        }
+        kept = {"source": place("a"), "config_source": place("a"), "previous": previous}
+        shown = {**node_rows.row(nodes.trim(found)), **kept}
         assert goals.of_goal(goal, {}, {"n1": shown})["text"] == ["n1: the ConfigMap with uid u9 -> its local config"]
 
 
@@ -160,12 +142,9 @@ def test_a_dead_first_kubelet_is_reported(clock: Clock) -> None:
         condition["lastHeartbeatTime"] = timestamps.text(EPOCH - 90)
     cluster = Direct(found)
     cluster.store.minor = 9
+    options = {"nodes": {"n1": row(None)}, "current": None, "wait_timeout": 30, "wait_sleep": 2, "lease": None}
     with pytest.raises(NodesFailed, match=r"has sent no heartbeat for 90 s.* empty checkpoints/.cur"):
-        revert.revert(
-            cluster,
-            {"nodes": {"n1": row(None)}, "current": None, "wait_timeout": 30, "wait_sleep": 2, "lease": None},
-            False,
-        )
+        revert.revert(cluster, options, False)
 
 
 @pytest.mark.parametrize("uid", [{"uid": "u1"}, {}])
@@ -195,15 +174,9 @@ def test_a_first_kubelet_at_timeout() -> None:
 
 def test_silence_without_leases() -> None:
     """Before 1.14. A Node is only looked at for the first kubelets, and once its control plane misses a heartbeat."""
-    found = {
-        name: nodes.trim(node(name, version=version, ready=ready))
-        for name, version, ready in (
-            ("n1", "v1.9.11", "Unknown"),
-            ("n2", "v1.9.11", "True"),
-            ("n3", "v1.11.10", "Unknown"),
-            ("n4", "v1.9.11", "Unknown"),
-        )
-    }
+    found = {name: nodes.trim(node(name, version="v1.9.11", ready="Unknown")) for name in ("n1", "n4")}
+    found["n2"] = nodes.trim(node("n2", version="v1.9.11"))
+    found["n3"] = nodes.trim(node("n3", version="v1.11.10", ready="Unknown"))
     with Calls(Call("GET", diagnose.LEASES, ApiError(404, "404 page not found"))) as session:
         ages = diagnose.silence(session, ["n1", "n2", "n3"], found)
         since = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

@@ -19,11 +19,13 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values i
 from tests.sim.api.kinds import KINDS
 from tests.sim.cluster import Cluster
 from tests.sim.kubelets import legacy
+from tests.support.api.calls import MERGE
+from tests.support.api.objects import place
 
 VERSIONS = {8: "v1.8.15", 9: "v1.9.11", 10: "v1.10.13"}
 KIND = {"kind": "KubeletConfiguration"}
 ALPHA, BETA = "kubeletconfig/v1alpha1", "kubelet.config.k8s.io/v1beta1"
-MERGE = "application/merge-patch+json"
+ALL_NODES = {"nodes": None, "label_selectors": None, "facts": False}
 
 
 @pytest.fixture
@@ -40,29 +42,18 @@ def session(cluster: Cluster) -> Session:
 
 def configmap(cluster: Cluster, minor: int, name: str = "config-a", **fields: t.Any) -> str:
     whole = {**KIND, "apiVersion": BETA if minor == 10 else ALPHA, **fields}
-    entry = cluster.store.create(
-        KINDS["configmaps"], "kube-system", {"metadata": {"name": name}, "data": {"kubelet": json.dumps(whole)}}
-    )
+    made = {"metadata": {"name": name}, "data": {"kubelet": json.dumps(whole)}}
+    entry = cluster.store.create(KINDS["configmaps"], "kube-system", made)
     return str(entry.item["metadata"]["uid"])
 
 
-def place(name: str = "config-a") -> dict[str, str]:
-    return {"namespace": "kube-system", "name": name, "kubeletConfigKey": "kubelet"}
-
-
 def options(name: str | None = "config-a", **given: t.Any) -> dict[str, t.Any]:
-    return {
-        "state": "present" if name else "absent",
-        "nodes": ["n1"],
-        "source": {"namespace": "kube-system", "name": name, "kubelet_config_key": "kubelet"} if name else None,
-        "sources": None,
-        "delivery": "auto",
-        "check_source": True,
-        "wait": True,
-        "wait_timeout": 3,
-        "wait_sleep": 0.1,
-        **given,
-    }
+    wanted: dict[str, t.Any] = {"state": "absent", "source": None}
+    if name:
+        source = {"namespace": "kube-system", "name": name, "kubelet_config_key": "kubelet"}
+        wanted = {"state": "present", "source": source}
+    wait = {"wait": True, "wait_timeout": 3, "wait_sleep": 0.1}
+    return {**wanted, "nodes": ["n1"], "sources": None, "delivery": "auto", "check_source": True, **wait, **given}
 
 
 def run(session: Session, name: str | None = "config-a", check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
@@ -92,8 +83,7 @@ def test_assign_wait_and_reset(cluster: Cluster, session: Session, minor: int) -
     rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system"
     writes = [request for request in cluster.counter.requests if request[0] != "GET"]
     assert writes == [("POST", f"{rbac}/roles"), ("POST", f"{rbac}/rolebindings"), ("PATCH", "/api/v1/nodes/n1")]
-    whole = {**place(), "uid": uid}
-    assert (row["source"], row["assigned"], row["active"]) == (whole, {**whole}, {**whole})
+    assert row["source"] == row["assigned"] == row["active"] == {**place(), "uid": uid}
     assert (row["place"], row["settled"]) == ("checkpoint", True)
     assert cluster.kubelet("n1").configz()["maxPods"] == 70
     assert not run(session, check_mode=True)["changed"] and not run(session)["changed"]
@@ -256,7 +246,7 @@ def test_checkpoints_need_a_config_file(cluster: Cluster, session: Session) -> N
 def test_dump(cluster: Cluster, session: Session, minor: int) -> None:
     """With the kind and apiVersion of the minor, and nothing else that /configz does not show."""
     kubelet = cluster.simulate("n1", VERSIONS[minor])
-    table = dump.dump(session, {"nodes": None, "label_selectors": None, "facts": False}, False)["kubelet_configz"]
+    table = dump.dump(session, ALL_NODES, False)["kubelet_configz"]
     (config,) = table["variants"].values()
     assert (config["kind"], config["apiVersion"]) == ("KubeletConfiguration", BETA if minor == 10 else ALPHA)
     assert {key: config[key] for key in kubelet.configz()} == kubelet.configz()
@@ -269,26 +259,22 @@ def test_the_old_path_of_the_proxy(cluster: Cluster, session: Session) -> None:
     cluster.simulate("n2", "v1.20.2")
     cluster.faults.add(404, method="GET", path="/api/v1/nodes/n./proxy/configz")
     with pytest.raises(NodesFailed) as caught:
-        dump.dump(session, {"nodes": None, "label_selectors": None, "facts": False}, False)
+        dump.dump(session, ALL_NODES, False)
     assert set(caught.value.failures) == {"n2"}
     assert cluster.counter.count(containing="/api/v1/proxy/nodes/") == 1
     # Its permission is another one (apiserver/pkg/endpoints/request/requestinfo.go of 1.9).
     cluster.faults.add(403, method="GET", path="/api/v1/proxy/nodes/")
     with pytest.raises(NodesFailed, match=r"verb proxy on nodes, which the path of API servers up to 1\.9 needs"):
-        dump.dump(session, {"nodes": ["n1"], "label_selectors": None, "facts": False}, False)
+        dump.dump(session, {**ALL_NODES, "nodes": ["n1"]}, False)
+
+
+BASE = {"name": "base", "namespace": "kube-system", "key": "kubelet"}
 
 
 def test_prune(cluster: Cluster, session: Session) -> None:
     """A ConfigMap stays that a kubelet runs by its uid alone; the Roles of the others go."""
     cluster.simulate("n1", VERSIONS[9])
-    base = {
-        "name": "base",
-        "namespace": "kube-system",
-        "key": "kubelet",
-        "immutable": True,
-        "src": None,
-        "keep_days": 0,
-    }
+    base = {**BASE, "immutable": True, "src": None, "keep_days": 0}
     for pods in (70, 71, 72):
         config = {**KIND, "apiVersion": ALPHA, "maxPods": pods}
         variants = {document.variant(config): config}
@@ -313,5 +299,5 @@ def test_requests_of_later_kubelets_stay_the_same(cluster: Cluster, session: Ses
     configmap(cluster, 10)
     verify.config_source(session, options(wait=False), False)
     assert [method for method, _path in cluster.counter.requests] == ["GET", "GET", "PATCH"]
-    push.push(session, {"name": "base", "namespace": "kube-system", "key": "kubelet", "state": "pruned"}, True)
+    push.push(session, {**BASE, "state": "pruned"}, True)
     assert cluster.counter.count(containing="rbac") == 0

@@ -114,19 +114,25 @@ class Case:
     named: bool = True
 
 
+def given(seen: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the options of a call, with defaults."""
+    return t.cast("dict[str, t.Any]", seen["invocation"]["module_args"])
+
+
+def hidden(seen: dict[str, t.Any]) -> bool:
+    """Whether a message hides the secret that it quotes."""
+    return "hunter2" not in str(seen) and "****" in seen["msg"]
+
+
 def current() -> dict[str, t.Any]:
-    row = {
-        "variant": "v1",
-        "kubelet_version": "v1.20.2",
-        "machine_specific": [],
-        "restored": [],
-        "source": None,
-        "status": {},
-    }
+    facts: dict[str, t.Any] = {"machine_specific": [], "restored": [], "source": None, "status": {}}
+    row = {"variant": "v1", "kubelet_version": "v1.20.2", **facts}
     return {"variants": {"v1": {**HEADER, **live(maxPods=110)}}, "nodes": {"n1": row}}
 
 
+UNSUPPORTED = "Unsupported parameters for (livenodes.kubelet.node_config_info) module: nodez. Supported parameters"
 NODES = Answer(body=items(node("n1")))
+QUOTED = Answer(400, {"message": "seen hunter2-long"})
 OLD = Answer(body=items(node("n1")), headers=[("Warning", '299 - "old"')])
 CASES = {
     "success": Case(
@@ -134,10 +140,8 @@ CASES = {
         {"concurrency": "3", "verify_ssl": True, "validate_certs": "no"},
         lambda seen: (
             seen["nodes"]["n1"]["ready"]
-            and seen["invocation"]["module_args"]["concurrency"] == 3
-            and seen["invocation"]["module_args"]["request_timeout"] == 7
-            and "verify_ssl" in str(seen["warnings"])
-            and "API server: old" in str(seen["warnings"])
+            and (given(seen)["concurrency"], given(seen)["request_timeout"]) == (3, 7)
+            and all(words in str(seen["warnings"]) for words in ("verify_ssl", "API server: old"))
         ),
         (OLD,),
         1,
@@ -159,32 +163,19 @@ CASES = {
     "refusal, with a result": Case(
         "kubelet_config_plan",
         {"current": current(), "config": {"maxPodz": 1}, "node_configs": {1: None}},
-        lambda seen: seen["plan"]["refused"] and seen["invocation"]["module_args"]["node_configs"] == {"1": None},
+        lambda seen: seen["plan"]["refused"] and given(seen)["node_configs"] == {"1": None},
     ),
-    "unknown option": Case(
-        "node_config_info",
-        {"nodez": ["n1"]},
-        lambda seen: seen["msg"].startswith(
-            "Unsupported parameters for (livenodes.kubelet.node_config_info) module: nodez. "
-            "Supported parameters include: "
-        ),
-    ),
+    "unknown option": Case("node_config_info", {"nodez": ["n1"]}, lambda seen: seen["msg"].startswith(UNSUPPORTED)),
     "bad value": Case("node_config_info", {"concurrency": "many"}, lambda seen: "concurrency" in seen["msg"]),
     "options that need others": Case(
         "kubelet_configmap", {"state": "kubeadm"}, lambda seen: "node_configs" in seen["msg"]
     ),
-    "secrets": Case(
-        "node_config_info",
-        {"api_key": "hunter2-long"},
-        lambda seen: "hunter2" not in str(seen) and "****" in seen["msg"],
-        (Answer(400, {"message": "seen hunter2-long"}),),
-        1,
-    ),
+    "secrets": Case("node_config_info", {"api_key": "hunter2-long"}, hidden, (QUOTED,), 1),
     "environment": Case(
         "node_config_info",
         {},
-        lambda seen: "hunter2" not in str(seen) and "****" in seen["msg"],
-        (Answer(400, {"message": "seen hunter2-long"}),),
+        hidden,
+        (QUOTED,),
         1,
         {"environment": {"K8S_AUTH_API_KEY": "hunter2-long", "K8S_AUTH_HOST": "URL"}},
         named=False,
@@ -304,9 +295,8 @@ def test_the_api_client_is_imported_once_per_run(tmp_path: Path, strategy: str) 
         f"            open({str(tmp_path / 'imports')!r}, 'a').write(f'{{os.getpid()}}\\n')\n"
         "sys.meta_path.insert(0, Watch())\n"
     )
-    (tmp_path / "inventory").write_text(
-        json.dumps({"all": {"hosts": {"a": None, "b": None}, "vars": {"ansible_connection": "local"}}})
-    )
+    hosts = {"hosts": {"a": None, "b": None}, "vars": {"ansible_connection": "local"}}
+    (tmp_path / "inventory").write_text(json.dumps({"all": hosts}))
     home = tmp_path / "home"
     home.mkdir()
     options = {"host": "URL", "kubeconfig": "/nowhere"}

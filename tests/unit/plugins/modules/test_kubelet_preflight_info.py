@@ -19,22 +19,13 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system imp
 from ansible_collections.livenodes.kubelet.plugins.modules import kubelet_preflight_info
 from tests.sim.nodes import unit_words
 
-SHOWN = {
-    "Id": "kubelet.service",
-    "LoadState": "loaded",
-    "Type": "simple",
-    "FragmentPath": "/lib/kubelet.service",
-    "MainPID": "72",
-    "ActiveState": "active",
-}
+UNIT = "/lib/kubelet.service"
+SHOWN = {"Id": "kubelet.service", "LoadState": "loaded", "Type": "simple", "FragmentPath": UNIT}
 DROPINS = ("10-a.conf", "20-b.conf", "sub/30-c.conf")
-ARGV = [
-    "/usr/bin/kubelet",
-    "--config=/etc/kubelet.yaml",
-    "--config-dir=/etc/kubelet.d",
-    "--manifest-url-header=Authorization:hunter2",
-    "--max-pods=61",
-]
+HEADER = "--manifest-url-header=Authorization:hunter2"
+ARGV = ["/usr/bin/kubelet", "--config=/etc/kubelet.yaml", "--config-dir=/etc/kubelet.d", HEADER, "--max-pods=61"]
+OWN, KIND = "/etc/kubelet.yaml", "kind: KubeletConfiguration\n"
+LINK = "/etc/kubelet.d/90-livenodes-kubelet.conf"
 
 
 class Node:
@@ -42,13 +33,18 @@ class Node:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.shown = {**SHOWN, "ExecStart": f"{{ path={ARGV[0]} ; argv[]={' '.join(ARGV)} ; ignore_errors=no }}"}
-        self.write("/lib/kubelet.service", f"[Service]\nExecStart={' '.join(ARGV)}\n")
-        self.write("/proc/72/cmdline", "\0".join([*ARGV, ""]))
+        command = f"{{ path={ARGV[0]} ; argv[]={' '.join(ARGV)} ; ignore_errors=no }}"
+        self.shown = {**SHOWN, "MainPID": "72", "ActiveState": "active", "ExecStart": command}
+        self.write(UNIT, f"[Service]\nExecStart={' '.join(ARGV)}\n")
+        self.runs(ARGV)
         self.write("/usr/bin/kubelet", "\x7fELF")
-        self.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nresolvConf: /etc/nowhere\n")
+        self.write(OWN, f"{KIND}resolvConf: /etc/nowhere\n")
         for name in ("notes.txt", *reversed(DROPINS)):
-            self.write(f"/etc/kubelet.d/{name}", "kind: KubeletConfiguration\n")
+            self.write(f"/etc/kubelet.d/{name}", KIND)
+
+    def runs(self, argv: t.Sequence[str]) -> None:
+        """Let the running kubelet have this command line."""
+        self.write("/proc/72/cmdline", "\0".join([*argv, ""]))
 
     def write(self, path: str, text: str) -> None:
         place = self.root / path[1:]
@@ -73,6 +69,10 @@ class Node:
 
     def look(self, text: str | None = None, local: bool = False, **terms: t.Any) -> dict[str, t.Any]:
         return preflight.look("kubelet.service", text, str(self.root), self.run, local, terms=Terms(**terms))
+
+    def wants(self, wanted: dict[str, t.Any] | None = None, **terms: t.Any) -> dict[str, t.Any]:
+        """Look with a staged configuration that the binary need not check."""
+        return self.look(json.dumps(wanted or {}), allow_unchecked=True, **terms)
 
 
 @pytest.fixture
@@ -102,9 +102,9 @@ def test_unit_and_host(node: Node) -> None:
     found = node.look()
     kubelet = found["kubelet"]
     assert (kubelet["form"], kubelet["version"], kubelet["command_source"]) == ("plain", "v1.20.2", "process")
-    assert kubelet["changes_at_restart"] is False
+    assert kubelet["changes_at_restart"] is False and found["warnings"] == []
     assert kubelet["config_dir_files"] == [f"/etc/kubelet.d/{name}" for name in DROPINS]
-    assert kubelet["shadowed"]["maxPods"] == {"flag": "--max-pods=61", "file": "/lib/kubelet.service", "line": 2}
+    assert kubelet["shadowed"]["maxPods"] == {"flag": "--max-pods=61", "file": UNIT, "line": 2}
     assert "hunter2" not in json.dumps(found)
     assert "--manifest-url-header=********" in kubelet["command"]
     assert found["check"] is None
@@ -112,7 +112,7 @@ def test_unit_and_host(node: Node) -> None:
 
 
 def test_an_edited_file_is_a_change_at_restart(node: Node) -> None:
-    node.write("/proc/72/cmdline", "\0".join([*ARGV[:-1], "--max-pods=99", ""]))
+    node.runs([*ARGV[:-1], "--max-pods=99"])
     kubelet = node.look()["kubelet"]
     assert kubelet["changes_at_restart"] is True
     assert (kubelet["command"][-1], kubelet["next_command"][-1]) == ("--max-pods=99", "--max-pods=61")
@@ -123,7 +123,7 @@ def test_an_unknown_form_of_unit_is_refused(node: Node) -> None:
     node.shown["ExecStart"] += "\nExecStart={ path=/other ; argv[]=/other ; ignore_errors=no }"
     kubelet = node.look()["kubelet"]
     assert kubelet["form"] == "refused" and "systemd has 2 commands" in kubelet["reason"]
-    assert kubelet["command"][0] == ARGV[0] and kubelet["shadowed"]["maxPods"]["file"] == "/lib/kubelet.service"
+    assert kubelet["command"][0] == ARGV[0] and kubelet["shadowed"]["maxPods"]["file"] == UNIT
     node.shown.update(LoadState="not-found", MainPID="0")
     kubelet = node.look()["kubelet"]
     assert (kubelet["form"], kubelet["version"], kubelet["command"], kubelet["binary"]) == ("refused", None, [], None)
@@ -141,117 +141,94 @@ def test_the_host_of_another_node(node: Node, monkeypatch: pytest.MonkeyPatch) -
     agent = {"node": "n1", "delivery": "dropin", "dropin_dir": "/r/agent/etc/kubelet.conf.d"}
     with monkeypatch.context() as seen:
         seen.setattr(status_reporter, "elsewhere", lambda argv, _name: argv[-1])
-        assert "--kubeconfig=/r/agent/kubelet.kubeconfig" in node.look("{}", allow_unchecked=True, **agent)["reasons"]
+        assert "--kubeconfig=/r/agent/kubelet.kubeconfig" in node.wants(**agent)["reasons"]
     monkeypatch.setattr(status_reporter, "elsewhere", lambda argv, name: f"{argv[0]} is not that of {name}")
-    assert node.look("{}", allow_unchecked=True)["reasons"] == [], "nothing is known of the node"
+    assert node.wants()["reasons"] == [], "nothing is known of the node"
     for text, local in (("{}", False), (None, True)):
         found = node.look(text, local, allow_unchecked=True, node="n1")["reasons"]
         assert f"{ARGV[0]} is not that of n1" in found
 
 
+def heads(texts: list[str]) -> list[str]:
+    return [text.partition(":")[0] for text in texts]
+
+
 def test_the_decisions_follow_from_the_facts(node: Node) -> None:
-    found = node.look('{"resolvConf": "/etc/nowhere"}', allow_unchecked=True)
+    found = node.wants({"resolvConf": "/etc/nowhere"})
     assert (found["reasons"], found["state_files"], found["reads_store"]) == ([], [], False)
-    assert [warning.partition(":")[0] for warning in found["warnings"]] == [
-        "resolvConf",
-        "the kubelet binary did not check the configuration",
-    ]
-    assert node.look()["warnings"] == []
+    assert heads(found["warnings"]) == ["resolvConf", "the kubelet binary did not check the configuration"]
     node.shown["LoadState"] = "masked"
-    assert ["Repair or unmask" in reason for reason in node.look("{}", allow_unchecked=True)["reasons"]] == [True]
+    (reason,) = node.wants()["reasons"]
+    assert "Repair or unmask" in reason
 
 
 def test_what_the_node_overrides_or_lacks_is_refused(node: Node) -> None:
     node.write("/etc/kubelet.d/10-a.conf", "eventBurst: 3\n")
     node.write("/etc/kubelet.d/sub/30-c.conf", "x: &broken\n")
-    wanted = {
-        "maxPods": 50,
-        "eventBurst": 4,
-        "authentication": {"x509": {"clientCAFile": "ca.crt"}},
-        "staticPodPath": "/nowhere/x",
-        "systemReservedCgroup": "/nowhere",
-        "enforceNodeAllocatable": ["system-reserved"],
-    }
+    lacked = {"staticPodPath": "/nowhere/x", "systemReservedCgroup": "/nowhere"}
+    wanted = {"maxPods": 50, "eventBurst": 4, "authentication": {"x509": {"clientCAFile": "ca.crt"}}}
+    wanted["enforceNodeAllocatable"] = ["system-reserved"]
     (node.root / "sys/fs/cgroup/memory").mkdir(parents=True)
-    found = node.look(json.dumps(wanted), allow_unchecked=True)
-    assert [reason.partition(":")[0] for reason in found["reasons"]] == [
-        "maxPods",
-        "eventBurst",
-        "authentication.x509.clientCAFile",
-        "staticPodPath",
-        "systemReservedCgroup",
-    ]
+    found = node.wants({**wanted, **lacked})
+    assert heads(found["reasons"]) == ["maxPods", "eventBurst", "authentication.x509.clientCAFile", *lacked]
     assert any("30-c.conf cannot be read" in warning for warning in found["warnings"])
-    node.write("/etc/kubelet.yaml", "maxPods: 50\neventBurst: 4\n")
-    del wanted["staticPodPath"], wanted["systemReservedCgroup"]
-    found = node.look(json.dumps(wanted), allow_unchecked=True, files=["ca.crt"])
-    assert found["reasons"] == []
+    node.write(OWN, "maxPods: 50\neventBurst: 4\n")
+    assert node.wants(wanted, files=["ca.crt"])["reasons"] == []
 
 
 def test_an_empty_list_is_refused_where_the_kubelet_has_a_folder(node: Node) -> None:
-    def found() -> list[str]:
-        return node.look('{"enforceNodeAllocatable": []}', allow_unchecked=True)["reasons"]
-
-    assert [reason.partition(" forgets")[0] for reason in found()] == [
-        "enforceNodeAllocatable: a kubelet with --config-dir"
-    ]
-    argv = [word for word in ARGV if "--config-dir" not in word]
-    node.write("/proc/72/cmdline", "\0".join([*argv, ""]))
-    assert not any("forgets" in reason for reason in found())
+    wanted: dict[str, t.Any] = {"enforceNodeAllocatable": []}
+    (reason,) = node.wants(wanted)["reasons"]
+    assert reason.startswith("enforceNodeAllocatable: a kubelet with --config-dir forgets")
+    node.runs([word for word in ARGV if "--config-dir" not in word])
+    assert not any("forgets" in reason for reason in node.wants(wanted)["reasons"])
 
 
 def test_our_link_is_none_of_the_others(node: Node) -> None:
     """On the disk it is listed: drift compares its content."""
-    link = node.root / "etc/kubelet.d/90-livenodes-kubelet.conf"
     node.write("/store/active/kubelet", "maxPods: 7\n")
-    link.symlink_to(node.root / "store/active/kubelet")
+    (node.root / LINK[1:]).symlink_to(node.root / "store/active/kubelet")
     found = node.with_disk()
-    assert "/etc/kubelet.d/90-livenodes-kubelet.conf" not in found["kubelet"]["config_dir_files"]
-    assert found["disk"]["dropins"]["/etc/kubelet.d/90-livenodes-kubelet.conf"] == {"maxPods": 7}
+    assert LINK not in found["kubelet"]["config_dir_files"]
+    assert found["disk"]["dropins"][LINK] == {"maxPods": 7}
 
 
 def test_a_slash_at_the_end_of_the_folder_of_the_store_means_nothing(node: Node) -> None:
-    (node.root / "etc/kubelet.d/90-livenodes-kubelet.conf").symlink_to("/store/active/kubelet")
+    (node.root / LINK[1:]).symlink_to("/store/active/kubelet")
     assert node.look(delivery="dropin", config_dir="/store/")["dropin"]["linked"]
 
 
 def test_a_drop_in_is_judged_with_what_the_node_has(node: Node) -> None:
     node.write("/etc/kubelet.d/95-late.conf", "eventBurst: 3\n")
-    found = node.look('{"maxPods": 61, "eventBurst": 4}', delivery="dropin", allow_unchecked=True)
-    assert [reason.partition(":")[0] for reason in found["reasons"]] == [
-        "a kubelet of 1.20 reads no drop-in folder, 1.30 is the first",
-        "eventBurst",
-    ]
+    found = node.wants({"maxPods": 61, "eventBurst": 4}, delivery="dropin")
+    assert heads(found["reasons"]) == ["a kubelet of 1.20 reads no drop-in folder, 1.30 is the first", "eventBurst"]
     assert found["dropin"]["folder"] == "/etc/kubelet.d" and found["dropin"]["named_by"] == "unit"
-    assert [layer["path"] for layer in found["own"]][:2] == ["/etc/kubelet.yaml", "/etc/kubelet.d/10-a.conf"]
+    assert [layer["path"] for layer in found["own"]][:2] == [OWN, "/etc/kubelet.d/10-a.conf"]
     assert found["reads_store"] is False
     # Without a configuration, what prevents every one is returned.
     assert "reads no drop-in folder" in node.look(delivery="dropin")["reasons"][0]
 
 
 def test_edits_that_wait_for_a_restart_are_refused(node: Node) -> None:
-    node.write("/lib/kubelet.service", f"[Service]\nExecStart={' '.join(ARGV)} --event-qps=7\n")
-    node.shown["ExecStart"] = (
-        node.shown["ExecStart"].replace(" ;", " --event-qps=7 ;").replace("let --event-qps=7", "let")
-    )
-    reasons = node.look("{}", allow_unchecked=True)["reasons"]
-    assert ["wait for a restart: + --event-qps=7." in reason for reason in reasons] == [True], reasons
-    assert node.look("{}", allow_unchecked=True, allow_pending_edits=True)["reasons"] == []
-    node.write("/proc/72/cmdline", "\0".join([*ARGV, "--event-qps=7", ""]))
-    assert node.look("{}", allow_unchecked=True)["reasons"] == []
+    node.write(UNIT, f"[Service]\nExecStart={' '.join(ARGV)} --event-qps=7\n")
+    node.shown["ExecStart"] = node.shown["ExecStart"].replace(ARGV[-1], f"{ARGV[-1]} --event-qps=7")
+    (reason,) = node.wants()["reasons"]
+    assert "wait for a restart: + --event-qps=7." in reason
+    assert node.wants(allow_pending_edits=True)["reasons"] == []
+    node.runs([*ARGV, "--event-qps=7"])
+    assert node.wants()["reasons"] == []
     node.shown["NeedDaemonReload"] = "yes"
-    assert ["daemon-reload" in reason for reason in node.look("{}", allow_unchecked=True)["reasons"]] == [True]
+    (reason,) = node.wants()["reasons"]
+    assert "daemon-reload" in reason
 
 
 def test_the_local_configuration_is_compared_with_the_host(node: Node) -> None:
-    node.write(
-        "/proc/72/cmdline", "\0".join([word.replace("/etc/kubelet.yaml", "/store/kubelet") for word in ARGV] + [""])
-    )
-    node.write("/store/kubelet", 'kind: KubeletConfiguration\nresolvConf: ""\n')
+    node.runs([word.replace(OWN, "/store/kubelet") for word in ARGV])
+    node.write("/store/kubelet", f'{KIND}resolvConf: ""\n')
     assert node.look()["problems"] == []
     found = node.look(local=True)
     assert [problem["path"] for problem in found["problems"]] == ["resolvConf"]
-    assert found["kubelet"]["local_config"] == "/etc/kubelet.yaml" and found["check"]["verdict"] == "not checked"
+    assert found["kubelet"]["local_config"] == OWN and found["check"]["verdict"] == "not checked"
 
 
 def test_the_binary_checks_the_local_configuration_before_a_reset(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +240,7 @@ def test_the_binary_checks_the_local_configuration_before_a_reset(node: Node, mo
 
     monkeypatch.setattr(binary, "check", check)
     found = node.look(local=True)
-    assert asked == ["kind: KubeletConfiguration\nresolvConf: /etc/nowhere\n"] and "maxPods" in found["reasons"][0]
+    assert asked == [f"{KIND}resolvConf: /etc/nowhere\n"] and "maxPods" in found["reasons"][0]
     (node.root / "etc/kubelet.yaml").unlink()
     assert "/etc/kubelet.yaml, the node's own file: No such file" in node.look(local=True)["reasons"][0]
     assert len(asked) == 1
@@ -273,35 +250,29 @@ def test_the_disk_is_read_on_request(node: Node) -> None:
     assert "disk" not in node.look()
     node.write("/etc/kubelet.d/10-a.conf", "maxPods: 7\n")
     found = node.with_disk()["disk"]
-    assert (found["path"], found["content"]["resolvConf"]) == ("/etc/kubelet.yaml", "/etc/nowhere")
+    assert (found["path"], found["content"]["resolvConf"]) == (OWN, "/etc/nowhere")
     assert found["dropins"]["/etc/kubelet.d/10-a.conf"] == {"maxPods": 7}
 
 
 def test_owner_and_mode_of_the_kubelets_files(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that are there: a kubeconfig and a relative path of a CA are not."""
-    node.shown["DropInPaths"] = "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf"
-    node.write("/etc/systemd/system/kubelet.service.d/10-kubeadm.conf", "[Service]\n")
-    node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nauthentication: {x509: {clientCAFile: ca.crt}}\n")
+    kubeadm = node.shown["DropInPaths"] = "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf"
+    node.write(kubeadm, "[Service]\n")
+    node.write(OWN, f"{KIND}authentication: {{x509: {{clientCAFile: ca.crt}}}}\n")
     (node.root / "etc/kubelet.yaml").chmod(0o604)
     (node.root / "etc/kubelet.d/20-b.conf").chmod(0o400)
     monkeypatch.setattr(dropin_look.pwd, "getpwuid", lambda _uid: ("kube",))
     monkeypatch.setattr(dropin_look.grp, "getgrgid", {}.__getitem__)
     found = node.with_disk()
     group = (node.root / "etc/kubelet.yaml").stat().st_gid
-    assert {kind: [one["path"] for one in rows] for kind, rows in found["files"].items()} == {
-        "unit": ["/lib/kubelet.service", "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf"],
-        "kubeconfig": [],
-        "client_ca": [],
-        "config": [
-            "/etc/kubelet.yaml",
-            *(f"/etc/kubelet.d/{name}" for name in DROPINS),
-        ],
-    }
+    paths = {kind: [one["path"] for one in rows] for kind, rows in found["files"].items()}
+    layers = [OWN, *(f"/etc/kubelet.d/{name}" for name in DROPINS)]
+    assert paths == {"unit": [UNIT, kubeadm], "kubeconfig": [], "client_ca": [], "config": layers}
     config = found["files"]["config"]
-    assert config[0] == {"path": "/etc/kubelet.yaml", "mode": "0604", "owner": f"kube:{group}"}
+    assert config[0] == {"path": OWN, "mode": "0604", "owner": f"kube:{group}"}
     assert config[2]["mode"] == "0400" and host_facts.of_preflight(found) == ""
     node.write("/pki/ca.crt", "")
-    node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nauthentication: {x509: {clientCAFile: /pki/ca.crt}}\n")
+    node.write(OWN, f"{KIND}authentication: {{x509: {{clientCAFile: /pki/ca.crt}}}}\n")
     found = node.with_disk()
     assert [one["path"] for one in found["files"]["client_ca"]] == ["/pki/ca.crt"]
 
@@ -328,9 +299,8 @@ def test_warnings_are_those_of_the_task(monkeypatch: pytest.MonkeyPatch, run_mai
     monkeypatch.setattr(preflight, "look", lambda *_words, **_named: {"warnings": ["a flag wins"]})
     # Where a controller's Ansible is loaded too, as by the tests of filters, it shows the warnings itself.
     warned: list[str] = []
-    monkeypatch.setattr(
-        kubelet_preflight_info.AnsibleModule, "warn", lambda _module, words, **_named: warned.append(words)
-    )
+    module = kubelet_preflight_info.AnsibleModule
+    monkeypatch.setattr(module, "warn", lambda _module, words, **_named: warned.append(words))
     result = run_main(kubelet_preflight_info.main)
     assert warned == ["a flag wins"] and "deprecations" not in result
 
@@ -347,12 +317,10 @@ def test_an_unknown_field_of_the_own_file_does_not_prevent_a_switch(
         return " ".join(node.look(wanted, allow_offline_guard=True)["reasons"])
 
     assert "does not know failCgroupV1, memorySwap.swap and" in reasons()
-    node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nfailCgroupV1: false\n")
+    node.write(OWN, f"{KIND}failCgroupV1: false\n")
     assert "does not know memorySwap.swap and" in reasons()
-    node.write("/etc/kubelet.yaml", "kind: KubeletConfiguration\nfailCgroupV1: false\nmemorySwap:\n  swap: 2\n")
+    node.write(OWN, f"{KIND}failCgroupV1: false\nmemorySwap:\n  swap: 2\n")
     assert "does not know" not in reasons()
     found = node.look(wanted, allow_offline_guard=True)["warnings"]
-    assert [text for text in found if "ignores it" in text] == [
-        "failCgroupV1: this kubelet ignores it, as in the own file",
-        "memorySwap.swap: this kubelet ignores it, as in the own file",
-    ]
+    ignored = [f"{name}: this kubelet ignores it, as in the own file" for name in ("failCgroupV1", "memorySwap.swap")]
+    assert [text for text in found if "ignores it" in text] == ignored

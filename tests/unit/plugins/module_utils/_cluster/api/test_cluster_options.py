@@ -22,10 +22,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api imp
     client_configuration,
     cluster_options,
 )
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.cluster_options import (
-    completed,
-    environment_secrets,
-)
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.cluster_options import completed
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ClusterError
 from tests.support.api.server import kubeconfig
 
@@ -51,20 +48,16 @@ def files(tmp_path: Path) -> Path:
 
 def given(place: str, part: str, who: str, files: Path) -> dict[str, str]:
     """Return the options that a place sets."""
-    return {
-        **{
-            "nothing": {},
-            "host": {"host": f"https://host-of-{place}"},
-            "kubeconfig": {"kubeconfig": f"{files}/{place}.conf"},
-            "context": {"context": f"context-of-{place}"},
-        }[part],
-        **{
-            "none": {},
-            "token": {"api_key": f"token-of-{place}"},
-            "certificate": {"client_cert": f"{files}/{place}.crt", "client_key": f"{files}/{place}.crt"},
-            "password": {"username": f"user-of-{place}", "password": "p"},
-        }[who],
+    certificate = f"{files}/{place}.crt"
+    parts = {
+        "host": {"host": f"https://host-of-{place}"},
+        "kubeconfig": {"kubeconfig": f"{files}/{place}.conf"},
+        "context": {"context": f"context-of-{place}"},
+        "token": {"api_key": f"token-of-{place}"},
+        "certificate": {"client_cert": certificate, "client_key": certificate},
+        "password": {"username": f"user-of-{place}", "password": "p"},
     }
+    return {**parts.get(part, {}), **parts.get(who, {})}
 
 
 def connection(options: dict[str, str], environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> t.Any:
@@ -188,12 +181,6 @@ def test_what_else_is_taken_from_the_environment(
     assert completed(found) == found
 
 
-def test_secrets_of_the_environment_stay_out_of_logs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("K8S_AUTH_API_KEY", "one")
-    monkeypatch.setenv("K8S_AUTH_PASSWORD", "two")
-    assert environment_secrets() == {"one", "two"}
-
-
 def of(name: str, *more: str) -> dict[str, t.Any]:
     """A kubeconfig whose current context is the first name."""
     return kubeconfig({one: f"https://{name}-{one}:6443" for one in (name, *more)}, {"token": "hunter2"})
@@ -229,15 +216,12 @@ def test_it_is_that_of_the_client(
     assert "@" in server or found.startswith(server)
 
 
-def test_in_cluster() -> None:
-    assert cluster_options.in_words({"in_cluster": True}) == "the cluster in which Ansible runs"
-
-
 @pytest.mark.parametrize("content", ["", "[]", "current-context: x", "contexts: 5", "\t: ["])
 def test_what_is_not_known_is_left_to_the_client(content: str, tmp_path: Path) -> None:
     (tmp_path / "k").write_text(content)
     assert cluster_options.in_words({"kubeconfig": str(tmp_path / "k")}) == ""
     assert cluster_options.in_words({"kubeconfig": 5 * "x"}) == ""
+    assert cluster_options.in_words({"in_cluster": True}) == "the cluster in which Ansible runs"
 
 
 OPTIONS: dict[str, tuple[str, str, str]] = {
@@ -281,15 +265,16 @@ def test_proxy_headers(name: str) -> None:
     assert (option["type"], option["fallback"][1]) == ("str", [f"K8S_AUTH_PROXY_HEADERS_{name.upper()}"])
 
 
-def test_secrets_stay_out_of_logs() -> None:
+def test_secrets_stay_out_of_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     """File names are not treated as secrets, so the log stays readable."""
     spec = cluster_options.argument_spec()
     hidden = {name for name, option in spec.items() if option.get("no_log")}
     assert hidden == {"api_key", "password"}
-    assert {name for name, option in spec["proxy_headers"]["options"].items() if option.get("no_log")} == {
-        "proxy_basic_auth",
-        "basic_auth",
-    }
+    headers = spec["proxy_headers"]["options"]
+    assert {name for name, option in headers.items() if option.get("no_log")} == {"proxy_basic_auth", "basic_auth"}
+    monkeypatch.setenv("K8S_AUTH_API_KEY", "one")
+    monkeypatch.setenv("K8S_AUTH_PASSWORD", "two")
+    assert cluster_options.environment_secrets() == {"one", "two"}
 
 
 @pytest.mark.parametrize(
@@ -307,8 +292,8 @@ def test_secrets_stay_out_of_logs() -> None:
         # An option that the module does not have may be a misspelled one.
         ({"token": "t", "nodes": ["n1"]}, {"token": "********", "nodes": ["n1"]}),
         (
-            {"proxy_headers": {"basic": "u:p", "user_agent": "a"}, "ssl_ca_cert": "/a"},
-            {"proxy_headers": {"basic": "********", "user_agent": "a"}, "ssl_ca_cert": "/a"},
+            {"proxy_headers": {"basic": "u:p", "user_agent": "a"}},
+            {"proxy_headers": {"basic": "********", "user_agent": "a"}},
         ),
     ],
 )
@@ -317,7 +302,7 @@ def test_the_options_as_they_are_shown(given: dict[str, t.Any], shown: dict[str,
     spec = {**cluster_options.argument_spec(), "nodes": {"type": "list"}}
     assert cluster_options.shown(given, spec) == shown
     plain = {"host": "https://h:6443", "context": "jane@prod", "kubeconfig": "~/.kube/config", "proxy_headers": "u:p"}
-    assert cluster_options.shown(plain, spec) == plain
+    assert cluster_options.shown({**plain, "ssl_ca_cert": "/a"}, spec) == {**plain, "ssl_ca_cert": "/a"}
 
 
 OIDC = {"client-id": "public", "client-secret": "s1", "id-token": "i1", "refresh-token": "r1", "access-token": "a1"}
@@ -327,14 +312,8 @@ VARIABLES = [{"name": "PASSWORD", "value": "e1"}, {"name": "EMPTY", "value": ""}
 @pytest.mark.parametrize(
     ("users", "secrets"),
     [
-        (
-            [
-                {"token": "t1", "client-certificate-data": "public"},
-                {"username": "u", "password": "p1"},
-                {"client-key-data": "k1", "client-key": "/path"},
-            ],
-            {"t1", "p1", "k1"},
-        ),
+        ([{"token": "t1", "client-certificate-data": "public"}, {"username": "u", "password": "p1"}], {"t1", "p1"}),
+        ([{"client-key-data": "k1", "client-key": "/path"}], {"k1"}),
         ([{"auth-provider": {"name": "oidc", "config": OIDC}}], {"s1", "i1", "r1", "a1"}),
         ([{"exec": {"command": "c", "env": VARIABLES}}], {"e1"}),
         ([{"token": 12345}], {"12345"}),

@@ -146,11 +146,8 @@ def test_exactly_the_manifest(cluster: Cluster, tmp_path: Path, here: Here) -> N
 )
 def test_a_token_that_allows_exec_reaches_no_node(cluster: Cluster, tmp_path: Path, here: Here, rule: Rule) -> None:
     """That of one account for all nodes; root on one of them could use it."""
-    with (
-        granted(cluster, rule),
-        Port(cluster, "n1", 36),
-        pytest.raises(ApiError, match=r"may get nodes/proxy, which includes exec.*\{node\}") as caught,
-    ):
+    words = r"may get nodes/proxy, which includes exec.*\{node\}"
+    with granted(cluster, rule), Port(cluster, "n1", 36), pytest.raises(ApiError, match=words) as caught:
         kubelets.configz(session(cluster, tmp_path), "n1")
     assert here.asked == [] and not caught.value.transient
 
@@ -187,10 +184,8 @@ def test_a_token_is_refused_to_the_user(cluster: Cluster, tmp_path: Path, here: 
 
 def test_an_account_that_does_not_exist(cluster: Cluster, tmp_path: Path, here: Here) -> None:
     """It must not pass for a Node that does not exist."""
-    with (
-        granted(cluster, account="other"),
-        pytest.raises(ApiError, match="no service account kube-system/other") as got,
-    ):
+    missing = "no service account kube-system/other"
+    with granted(cluster, account="other"), pytest.raises(ApiError, match=missing) as got:
         kubelets.configz(session(cluster, tmp_path, read_service_account="kube-system/other"), "n1")
     assert got.value.status != 404 and here.asked == []
 
@@ -302,15 +297,12 @@ def test_outside_of_ansible(cluster: Cluster, tmp_path: Path) -> None:
         kubelets.configz(session(cluster, tmp_path), "n1")
 
 
+MARK = kubelet_on_host.ask_kubelet.MARK
+NO_ANSWERS = ("[]", "[" * 100000, '{"status": Infinity, "body": "eJwDAAAAAAE="}', '{"status": 200, "body": "AAAA"}')
 PRINTED = (
-    ("", "is not an answer"),
-    ("Welcome to n1\n", "is not an answer"),
-    (f"{kubelet_on_host.ask_kubelet.MARK}[]", "is not an answer"),
-    (f"{kubelet_on_host.ask_kubelet.MARK}{'[' * 100000}", "is not an answer"),
-    (f'{kubelet_on_host.ask_kubelet.MARK}{{"status": Infinity, "body": "eJwDAAAAAAE="}}', "is not an answer"),
-    (f'{kubelet_on_host.ask_kubelet.MARK}{{"status": 200, "body": "AAAA"}}', "is not an answer"),
-    (f'{kubelet_on_host.ask_kubelet.MARK}{{"error": "TOKEN"}}', r"\(\*\*\*\*\*\*\*\*\)"),
-    (f'{kubelet_on_host.ask_kubelet.MARK}{{"error": "TOKEN", "untrusted": true}}', r"\(\*\*\*\*\*\*\*\*\)"),
+    *((printed, "is not an answer") for printed in ("", "Welcome to n1\n", *(MARK + one for one in NO_ANSWERS))),
+    (MARK + '{"error": "TOKEN"}', r"\(\*\*\*\*\*\*\*\*\)"),
+    (MARK + '{"error": "TOKEN", "untrusted": true}', r"\(\*\*\*\*\*\*\*\*\)"),
     ("ECHO", "contains the token"),
 )
 
@@ -324,7 +316,7 @@ def test_what_a_host_prints_is_not_trusted(cluster: Cluster, tmp_path: Path, pri
         assert token in program
         if printed == "ECHO":
             found = kubelet_on_host.ask_kubelet.packed(200, json.dumps({"kubeletconfig": {"x": token}}).encode())
-            return f"{kubelet_on_host.ask_kubelet.MARK}{json.dumps(found)}"
+            return f"{MARK}{json.dumps(found)}"
         return printed.replace("TOKEN", token)
 
     with (
@@ -341,7 +333,7 @@ def test_what_a_host_prints_is_not_trusted(cluster: Cluster, tmp_path: Path, pri
 @pytest.mark.usefixtures("no_garbage")
 @pytest.mark.parametrize("body", [b"<html>", b"[" * 200_000], ids=["html", "deep"])
 def test_a_body_that_is_not_json(cluster: Cluster, tmp_path: Path, body: bytes) -> None:
-    printed = f"{kubelet_on_host.ask_kubelet.MARK}{json.dumps(kubelet_on_host.ask_kubelet.packed(200, body))}"
+    printed = f"{MARK}{json.dumps(kubelet_on_host.ask_kubelet.packed(200, body))}"
     with (
         granted(cluster, *FINE),
         Port(cluster, "n1", 36),

@@ -14,18 +14,13 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api import (
+    kubelet_endpoint,
     kubelet_on_host,
     kubelet_ways,
     parallel,
     session,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.kubelet_endpoint import (
-    KUBELET,
-    NODE,
-    PROXY,
-    Seen,
-)
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import kubelets, node_requests
 from tests.contract.test_permissions import USER, allowing
 from tests.sim.cluster import Cluster
@@ -33,6 +28,7 @@ from tests.sim.kubelets.port import Port
 from tests.sim.tls import Certificates
 
 NAMES = ("n1", "n2", "n3")
+KUBELET, NODE, PROXY = ALL = (kubelet_endpoint.KUBELET, kubelet_endpoint.NODE, kubelet_endpoint.PROXY)
 FINE = ("nodes/configz", "nodes/metrics", "nodes/healthz")
 REVIEW, PROXIED = "/selfsubjectaccessreviews", "/proxy/"
 OF_NODES = (("", "nodes", "get"), ("", "nodes", "list"))
@@ -47,17 +43,14 @@ class Case(t.NamedTuple):
     safe: bool = True
     login: bool = True
     own_account: bool = False
-    may: tuple[str, ...] = (KUBELET, NODE, PROXY)
+    may: tuple[str, ...] = ALL
 
 
 TABLE = (
     # case, the ways in their order, the permissions that are asked for
-    (Case(), [KUBELET, NODE, PROXY], [KUBELET, NODE, PROXY]),
-    (Case(minor=33), [KUBELET, NODE, PROXY], [KUBELET, NODE, PROXY]),
-    (Case(may=(KUBELET,)), [KUBELET], [KUBELET, NODE, PROXY]),
-    (Case(may=(NODE,)), [NODE], [KUBELET, NODE, PROXY]),
-    (Case(may=(PROXY,)), [PROXY], [KUBELET, NODE, PROXY]),
-    (Case(may=()), [], [KUBELET, NODE, PROXY]),
+    (Case(), [*ALL], [*ALL]),
+    (Case(minor=33), [*ALL], [*ALL]),
+    *((Case(may=may), [*may], [*ALL]) for may in ((KUBELET,), (NODE,), (PROXY,), ())),
     # A token would be sent to the kubelet.
     (Case(safe=False), [NODE, PROXY], [NODE, PROXY]),
     (Case(login=False), [KUBELET, PROXY], [KUBELET, PROXY]),
@@ -80,7 +73,7 @@ def test_the_ways_in_their_order(case: Case, found: list[str], asked: list[str])
         seen.append(way)
         return way in case.may
 
-    about = Seen(case.minor, (), {}, case.followed)
+    about = kubelet_endpoint.Seen(case.minor, (), {}, case.followed)
     assert list(kubelet_ways.ways(about, case.safe, case.login, case.own_account, may)) == found
     assert seen == asked
 
@@ -102,10 +95,8 @@ def closed() -> dict[str, t.Any]:
 
 
 def at(port: int) -> dict[str, t.Any]:
-    return {
-        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
-        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
-    }
+    addresses = [{"type": "InternalIP", "address": "127.0.0.1"}]
+    return {"addresses": addresses, "daemonEndpoints": {"kubeletEndpoint": {"Port": port}}}
 
 
 def user(cluster: Cluster, folder: Path, *resources: str, tokens: bool = False, **options: t.Any) -> session.Session:
@@ -124,6 +115,11 @@ def dumped(by: session.Session) -> list[parallel.Outcome[str, dict[str, t.Any]]]
     return parallel.each(NAMES, lambda name: kubelets.configz(by, name, 36), 8)
 
 
+def warnings(by: session.Session) -> list[str]:
+    assert by.kubelets
+    return by.kubelets.warnings()
+
+
 @contextlib.contextmanager
 def ports(cluster: Cluster, *names: str, signer: Certificates | None = None) -> t.Iterator[list[Port]]:
     """Open the ports of kubelets."""
@@ -139,8 +135,7 @@ def test_the_ports_are_asked_with_one_review(cluster: Cluster, tmp_path: Path) -
         assert all(outcome.value for outcome in dumped(by))
         assert kubelets.process(by, "n1").started > 0 and kubelets.healthy(by, "n1")
         assert [len(port.asked) for port in opened] == [4, 2, 2]
-    assert cluster.counter.count("POST", REVIEW) == 1
-    assert cluster.counter.count() == 1 and by.kubelets and by.kubelets.warnings() == []
+    assert cluster.counter.count("POST", REVIEW) == cluster.counter.count() == 1 and warnings(by) == []
 
 
 def test_the_modules_of_a_run_ask_once(cluster: Cluster, tmp_path: Path) -> None:
@@ -164,7 +159,7 @@ def test_a_certificate_that_cannot_be_verified(cluster: Cluster, tmp_path: Path)
         assert all(outcome.value for outcome in dumped(by))
         assert [port.asked for port in opened] == [[], [], []]
     assert cluster.counter.count("GET", PROXIED) == 3 and cluster.counter.count("POST", REVIEW) == 2
-    (warning,) = by.kubelets.warnings() if by.kubelets else ()
+    (warning,) = warnings(by)
     assert "read through the proxy of the API server, not at its port" in warning, warning
     assert "cannot be verified" in warning and "set kubelet_config_read" in warning, warning
 
@@ -190,7 +185,7 @@ def test_ports_behind_a_firewall_cost_one_timeout(
             with kubelet_ways.remembered_in(str(tmp_path)):
                 by = user(cluster, tmp_path, *FINE, "nodes/proxy")
                 assert all(outcome.value for outcome in dumped(by))
-                found += by.kubelets.warnings() if by.kubelets else []
+                found += warnings(by)
         mute.shutdown(socket.SHUT_RDWR)
     for connection, _address in reached:
         connection.close()
@@ -246,10 +241,7 @@ def test_a_certificate_that_changes(cluster: Cluster, tmp_path: Path) -> None:
 
 def test_nothing_is_allowed(cluster: Cluster, tmp_path: Path) -> None:
     """One sentence names each permission that would help. The kubelet and the proxy are not asked."""
-    with (
-        ports(cluster, *NAMES) as opened,
-        kubelet_on_host.running_programs_with(lambda _node, _program: ""),
-    ):
+    with ports(cluster, *NAMES) as opened, kubelet_on_host.running_programs_with(lambda _node, _program: ""):
         by = user(cluster, tmp_path)
         with pytest.raises(ApiError) as caught:
             kubelets.configz(by, "n1", 36)
@@ -270,7 +262,7 @@ def test_a_service_account_that_was_never_created(cluster: Cluster, tmp_path: Pa
         by = user(cluster, tmp_path, "nodes/proxy", tokens=True)
         assert all(outcome.value for outcome in dumped(by))
     assert cluster.counter.count("POST", "/token") == 1 and cluster.counter.count("POST", REVIEW) == 3
-    assert by.kubelets and by.kubelets.warnings() == []
+    assert warnings(by) == []
 
 
 @pytest.mark.parametrize("options", [{"impersonate_user": USER}, {"api_key": "secret"}], ids=["impersonation", "token"])

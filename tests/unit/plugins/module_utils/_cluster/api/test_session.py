@@ -19,26 +19,30 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
 from tests.sim.api.direct import Clock
 from tests.sim.api.listener import Connection
 from tests.sim.tls import Certificates
-from tests.support.api.calls import NODES
+from tests.support.api.calls import MERGE, NODES
 from tests.support.api.server import Answer, Server
 
 pytestmark = pytest.mark.usefixtures("bare_environment", "clock")
 STATUS = {"kind": "Status", "message": "words of the server", "reason": "SomeReason"}
 
 
+def ask(server: Server, method: str = "GET", **options: t.Any) -> t.Any:
+    """Send one request to a server with a session of its own."""
+    return session.Session({"host": server.url}).request(method, NODES, **options)
+
+
 def test_request_and_answer() -> None:
     """Method, path, query, body and content type arrive as given; the answer is decoded."""
-    with Server(Answer(body={"items": [1]})) as server:
+    answer = {"items": [1]}
+    with Server(Answer(body=answer)) as server:
         api = session.Session({"host": server.url})
-        assert api.request("GET", NODES, [("labelSelector", "a=b,c"), ("limit", 250)]) == {"items": [1]}
-        assert api.request(
-            "PATCH", f"{NODES}/n1", [("dryRun", "All")], {"spec": None}, "application/merge-patch+json"
-        ) == {"items": [1]}
-        assert api.request("DELETE", f"{NODES}/n1", (), {"kind": "DeleteOptions"}) == {"items": [1]}
+        assert api.request("GET", NODES, [("labelSelector", "a=b,c"), ("limit", 250)]) == answer
+        assert api.request("PATCH", f"{NODES}/n1", [("dryRun", "All")], {"spec": None}, MERGE) == answer
+        assert api.request("DELETE", f"{NODES}/n1", (), {"kind": "DeleteOptions"}) == answer
     get, patch, delete = server.seen
     assert (get.method, get.path) == ("GET", f"{NODES}?labelSelector=a%3Db%2Cc&limit=250")
     assert (patch.method, patch.path, json.loads(patch.body)) == ("PATCH", f"{NODES}/n1?dryRun=All", {"spec": None})
-    assert patch.headers["content-type"] == "application/merge-patch+json"
+    assert patch.headers["content-type"] == MERGE
     assert (delete.method, json.loads(delete.body)) == ("DELETE", {"kind": "DeleteOptions"})
     assert api.sent == 3
     assert not {"authorization", "impersonate-user"} & set(get.headers)
@@ -57,23 +61,21 @@ def test_causes_are_kept() -> None:
     """By reason, as the Eviction API names a disruption budget."""
     causes = [{"reason": "DisruptionBudget", "message": "The disruption budget web needs 1 healthy pods"}]
     with Server(Answer(429, {**STATUS, "details": {"causes": causes}})) as server, pytest.raises(ApiError) as caught:
-        session.Session({"host": server.url}).request("POST", NODES, budget=0.0)
+        ask(server, "POST", budget=0.0)
     assert caught.value.causes == {"DisruptionBudget": "The disruption budget web needs 1 healthy pods"}
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 def test_passing_failures_are_repeated(status: int, clock: Clock) -> None:
     with Server(Answer(status, STATUS), Answer(status, STATUS), Answer(body={"ok": 1})) as server:
-        api = session.Session({"host": server.url})
-        assert api.request("GET", NODES) == {"ok": 1}
-    assert api.sent == len(server.seen) == 3
-    assert len(clock.slept) == 2
+        assert ask(server) == {"ok": 1}
+    assert (len(server.seen), len(clock.slept)) == (3, 2)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422])
 def test_lasting_failures_are_not_repeated(status: int) -> None:
     with Server(Answer(status, STATUS)) as server, pytest.raises(ApiError, match="words of the server") as caught:
-        session.Session({"host": server.url}).request("GET", NODES)
+        ask(server)
     assert (caught.value.status, caught.value.reason, caught.value.transient) == (status, "SomeReason", False)
     assert len(server.seen) == 1
 
@@ -95,9 +97,8 @@ RBAC = 'nodes is forbidden: User "ops" cannot list resource "nodes" in API group
 )
 def test_a_403_has_the_reason_of_the_server(message: str, permission: bool) -> None:
     """It is one of RBAC only if the authorizer has refused."""
-    answer = Answer(403, {**STATUS, "message": message})
-    with Server(answer) as server, pytest.raises(ApiError) as caught:
-        session.Session({"host": server.url}).request("GET", NODES)
+    with Server(Answer(403, {**STATUS, "message": message})) as server, pytest.raises(ApiError) as caught:
+        ask(server)
     assert caught.value.message.startswith(message)
     assert ("rbac.yaml" in caught.value.message) is permission
 
@@ -119,7 +120,7 @@ def test_a_failure_to_connect_that_may_pass(error: Exception, transient: bool) -
 def test_words_for_401() -> None:
     words = r"does not accept these credentials \(401 words of the server\).*renew it"
     with Server(Answer(401, STATUS)) as server, pytest.raises(ApiError, match=server.url + " " + words):
-        session.Session({"host": server.url}).request("GET", NODES)
+        ask(server)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_words_for_401() -> None:
 def test_refusals_that_are_no_status_objects(body: t.Any, text: str) -> None:
     """A kubelet behind the proxy of the API server, or another server, may answer anything."""
     with Server(Answer(404, body)) as server, pytest.raises(ApiError) as caught:
-        session.Session({"host": server.url}).request("GET", NODES)
+        ask(server)
     error = caught.value
     assert text in error.message and isinstance(error.reason, str)
     assert all(isinstance(word, str) for word in (*error.causes, *error.causes.values()))
@@ -165,9 +166,8 @@ def test_retry_after(clock: Clock) -> None:
 def test_lost_connections_are_repeated(cut: int) -> None:
     """Before the answer, and in the middle of it."""
     with Server(Answer(body={"items": list(range(100))}, cut=cut), Answer(body={"ok": 1})) as server:
-        api = session.Session({"host": server.url})
-        assert api.request("GET", NODES) == {"ok": 1}
-    assert api.sent == 2
+        assert ask(server) == {"ok": 1}
+    assert len(server.seen) == 2
 
 
 def test_no_server_answers(clock: Clock) -> None:
@@ -218,9 +218,8 @@ def test_timeout_of_one_request(clock: Clock) -> None:
     """An API server that accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as mute:
         # The oldest release takes a fraction of a second only in a pair (to connect, to read).
-        api = session.Session(
-            {"host": f"http://127.0.0.1:{mute.getsockname()[1]}", "request_timeout": (0.05, 0.05)}, first_contact=0
-        )
+        options = {"host": f"http://127.0.0.1:{mute.getsockname()[1]}", "request_timeout": (0.05, 0.05)}
+        api = session.Session(options, first_contact=0)
         with pytest.raises(ApiError, match="no usable answer") as caught:
             api.request("GET", NODES)
     assert caught.value.transient
@@ -231,13 +230,10 @@ def test_timeout_of_one_request(clock: Clock) -> None:
 )
 @pytest.mark.usefixtures("no_garbage")
 def test_an_answer_that_is_not_json(body: bytes) -> None:
-    with (
-        Server(Answer(body=body)) as server,
-        pytest.raises(ApiError, match="not JSON; is it a Kubernetes API server") as caught,
-    ):
-        session.Session({"host": server.url}).request("GET", NODES)
-    assert not caught.value.transient
-    assert len(server.seen) == 1
+    words = "not JSON; is it a Kubernetes API server"
+    with Server(Answer(body=body)) as server, pytest.raises(ApiError, match=words) as caught:
+        ask(server)
+    assert not caught.value.transient and len(server.seen) == 1
 
 
 def test_warnings_of_the_server() -> None:
@@ -272,24 +268,22 @@ def test_server_time(monkeypatch: pytest.MonkeyPatch) -> None:
     with Server(Answer(403)) as server:
         api = session.Session({"host": server.url})
         assert 0 <= api.server_time() - began < 60
-        with pytest.raises(ApiError):
-            api.request("GET", NODES)
-        assert 600 <= api.server_time() - began < 660
-        with pytest.raises(ApiError):
-            api.text(f"{NODES}/n1/proxy/metrics")
-        assert 600 <= api.server_time() - began < 660
+        for path in (NODES, f"{NODES}/n1/proxy/metrics"):
+            with pytest.raises(ApiError):
+                api.text(path)
+            assert 600 <= api.server_time() - began < 660
     assert [seen.path for seen in server.seen] == ["/version", NODES, f"{NODES}/n1/proxy/metrics"]
 
 
-def test_server_time_without_an_api_server(clock: Clock) -> None:
+@pytest.mark.parametrize("asked", [session.Session.server_time, session.Session.dry_runs])
+def test_what_is_not_known_without_an_api_server(asked: t.Callable[[session.Session], t.Any]) -> None:
     with Server(Answer(cut=-1)) as server, pytest.raises(ApiError, match="no usable answer"):
-        session.Session({"host": server.url}, first_contact=0).server_time()
+        asked(session.Session({"host": server.url}, first_contact=0))
 
 
 @pytest.mark.parametrize(
     ("answer", "dry_runs"),
     [
-        (Answer(body={"gitVersion": "v1.11.10"}), False),
         (Answer(body={"gitVersion": "v1.12.10"}), False),
         (Answer(body={"gitVersion": "v1.13.0-beta.1+k3s1"}), True),
         (Answer(403, STATUS), False),
@@ -304,22 +298,15 @@ def test_dry_runs(answer: Answer, dry_runs: bool) -> None:
     assert [seen.path for seen in server.seen] == ["/version"]
 
 
-def test_dry_runs_without_an_api_server(clock: Clock) -> None:
-    api = session.Session({"host": "http://127.0.0.1:1"})
-    with pytest.raises(ApiError):
-        api.dry_runs()
-
-
-OLD = ["27.2.0", "36.0.0", "36.0.1", "1.0"]
-NEW = ["28.1.0", "35.9.0", "36.0.2", "37.1.0b1", "40.0"]
-
-
-@pytest.mark.parametrize(("version", "used"), [(one, False) for one in OLD] + [(one, True) for one in NEW])
-def test_releases_that_can_be_used(version: str, used: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("version", ["28.1.0", "35.9.0", "36.0.2", "37.1.0b1", "40.0"])
+def test_releases_that_can_be_used(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library.kubernetes, "__version__", version)
-    if used:
-        library.check()
-        return
+    library.check()
+
+
+@pytest.mark.parametrize("version", ["27.2.0", "36.0.0", "36.0.1", "1.0"])
+def test_releases_that_cannot_be_used(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library.kubernetes, "__version__", version)
     words = rf"kubernetes {version} at .*install kubernetes>=28.1.0,!=36.0.0,!=36.0.1"
     with pytest.raises(MissingLibrary, match=words):
         session.Session({"host": "http://h"})

@@ -25,6 +25,7 @@ from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, Call, Calls
 from tests.support.api.objects import configmap, items, node, place, reference, status
 
 CONFLICT = ApiError(409, "the object has been modified", "Conflict")
+A = {"namespace": "s", "name": "a"}
 
 
 def wanted(**given: t.Any) -> dict[str, config_sources.Wanted]:
@@ -36,18 +37,10 @@ def wanted(**given: t.Any) -> dict[str, config_sources.Wanted]:
 @pytest.mark.parametrize(
     ("given", "source", "delivery"),
     [
-        (
-            {"nodes": ["n1"], "source": {"namespace": "s", "name": "a", "kubelet_config_key": "k"}},
-            {"namespace": "s", "name": "a", "kubeletConfigKey": "k"},
-            "auto",
-        ),
+        ({"nodes": ["n1"], "source": {**A, "kubelet_config_key": "k"}}, {**A, "kubeletConfigKey": "k"}, "auto"),
         ({"sources": {"n1": reference()}}, place(), "auto"),
         ({"sources": {"n1": {**reference(), "delivery": "native"}}, "delivery": "checkpoint"}, place(), "native"),
-        (
-            {"sources": {"n1": {"namespace": "s", "name": "a"}}, "delivery": "checkpoint"},
-            {"namespace": "s", "name": "a", "kubeletConfigKey": "kubelet"},
-            "checkpoint",
-        ),
+        ({"sources": {"n1": A}, "delivery": "checkpoint"}, {**A, "kubeletConfigKey": "kubelet"}, "checkpoint"),
         ({"state": "absent", "nodes": ["n1"]}, None, "auto"),
         ({"state": "absent", "sources": {"n1": reference()}}, None, "auto"),
     ],
@@ -58,10 +51,8 @@ def test_wanted(given: dict[str, t.Any], source: dict[str, str] | None, delivery
 
 def test_nodes_that_are_reset_by_different_transports() -> None:
     found = wanted(state="absent", sources={"n1": {"transport": "ssh"}, "n2": {"transport": None}}, transport="api")
-    assert {name: (one.source, one.transport) for name, one in found.items()} == {
-        "n1": (None, "ssh"),
-        "n2": (None, "api"),
-    }
+    transports = {name: (one.source, one.transport) for name, one in found.items()}
+    assert transports == {"n1": (None, "ssh"), "n2": (None, "api")}
     with pytest.raises(ClusterError, match="the unknown transport 'shh'; set one of auto, api, ssh"):
         wanted(state="absent", sources={"n1": {"transport": "shh"}})
 
@@ -78,7 +69,7 @@ NO_NAME = r"^sources: the value of node n1 cannot be used: .* In YAML, put .* qu
         # A name of digits is a number in YAML.
         ({"namespace": "s", "name": 4711}, NO_NAME),
         ({"namespace": 5, "name": "a"}, NO_NAME),
-        ({"namespace": "s", "name": "a", "kubeletConfigKey": 6}, NO_NAME),
+        ({**A, "kubeletConfigKey": 6}, NO_NAME),
         ({"namespace": "s", "name": "A_b"}, NO_NAME),
         ({**place(), "delivery": "nativ"}, "the unknown delivery 'nativ'; set one of auto, native, checkpoint"),
         ({**place(), "transport": "shh"}, "the unknown transport 'shh'; set one of auto, api, ssh"),
@@ -102,10 +93,8 @@ def one(**fields: t.Any) -> nodes.Node:
 def patch(
     answer: t.Any, source: dict[str, str] | None, revision: str = "1", query: t.Sequence[tuple[str, t.Any]] = ()
 ) -> Call:
-    body = {
-        "metadata": {"resourceVersion": revision},
-        "spec": {"configSource": {"configMap": source} if source else None},
-    }
+    spec = {"configSource": {"configMap": source} if source else None}
+    body = {"metadata": {"resourceVersion": revision}, "spec": spec}
     return Call("PATCH", f"{NODES}/n1", answer, query, body, MERGE)
 
 
@@ -114,24 +103,18 @@ def again(source: dict[str, str] | None, revision: str = "2") -> Call:
     return Call("GET", f"{NODES}/n1", node(source=source, revision=revision))
 
 
+B = place("b")
+LATER = patch(node(source=B, revision="3"), B, revision="2")
+
+
 @pytest.mark.parametrize(
     ("calls", "source", "dry_run", "revision"),
     [
-        pytest.param([patch(node(source=place("b"), revision="2"), place("b"))], place("b"), False, "2", id="another"),
+        pytest.param([patch(node(source=B, revision="2"), B)], B, False, "2", id="another"),
         pytest.param([patch(node(revision="2"), None)], None, False, "2", id="none"),
-        pytest.param([patch(node(source=place("b")), place("b"), query=DRY)], place("b"), True, "1", id="dry run"),
-        pytest.param(
-            [
-                patch(CONFLICT, place("b")),
-                again(place("a")),
-                patch(node(source=place("b"), revision="3"), place("b"), revision="2"),
-            ],
-            place("b"),
-            False,
-            "3",
-            id="a heartbeat came in between, and the source is still what we decided upon",
-        ),
-        pytest.param([patch(CONFLICT, place("b")), again(place("b"))], place("b"), False, "2", id="a lost answer"),
+        pytest.param([patch(node(source=B), B, query=DRY)], B, True, "1", id="dry run"),
+        pytest.param([patch(CONFLICT, B), again(place("a")), LATER], B, False, "3", id="a heartbeat came in between"),
+        pytest.param([patch(CONFLICT, B), again(B)], B, False, "2", id="a lost answer"),
     ],
 )
 def test_write_source(calls: list[Call], source: dict[str, str] | None, dry_run: bool, revision: str) -> None:
@@ -140,61 +123,51 @@ def test_write_source(calls: list[Call], source: dict[str, str] | None, dry_run:
     assert (stored.source, stored.resource_version) == (source, revision)
 
 
+ENDLESS = [call for n in range(1, 6) for call in (patch(CONFLICT, B, str(n)), again(place("a"), str(n + 1)))]
+THEIRS = "another user or program changed spec.configSource to kube-system/theirs key kubelet during the run; run"
+
+
 @pytest.mark.parametrize(
     ("calls", "words"),
     [
-        (
-            [patch(CONFLICT, place("b")), again(place("theirs"))],
-            "another user or program changed spec.configSource to kube-system/theirs key kubelet during the run; run",
-        ),
-        ([patch(CONFLICT, place("b")), again(None)], "changed spec.configSource to the local config during the run"),
-        (
-            [call for n in "12345" for call in (patch(CONFLICT, place("b"), n), again(place("a"), str(int(n) + 1)))],
-            "changes faster than it can be patched",
-        ),
-        ([patch(ApiError(403, "forbidden"), place("b"))], "forbidden"),
+        ([patch(CONFLICT, B), again(place("theirs"))], THEIRS),
+        ([patch(CONFLICT, B), again(None)], "changed spec.configSource to the local config during the run"),
+        (ENDLESS, "changes faster than it can be patched"),
+        ([patch(ApiError(403, "forbidden"), B)], "forbidden"),
     ],
 )
 def test_a_source_that_is_not_written(calls: list[Call], words: str) -> None:
     """Another writer's change stays."""
     with Calls(*calls) as session, pytest.raises(ApiError, match=words) as caught:
-        config_sources.write_source(session, one(source=place("a")), place("b"), dry_run=False)
+        config_sources.write_source(session, one(source=place("a")), B, dry_run=False)
     assert caught.value.status in (403, 409)
 
 
 PREVIOUS, OWN = reference("config-b"), {"own": {"maxPods": 110}, "complete": True}
-BOTH = ("native", "checkpoint")
-ALL_GONE = dict.fromkeys((annotation.PREVIOUS, annotation.OWN, annotation.STATUS))
 
 
 @pytest.mark.parametrize(
-    ("version", "source", "sides", "notes"),
+    ("source", "sides", "notes"),
     [
-        ("v1.11.10", place("config-a"), (), {annotation.PREVIOUS: annotation.text({})}),
-        ("v1.11.10", None, (), dict.fromkeys((annotation.PREVIOUS, annotation.OWN))),
-        ("v1.11.10", place("config-a"), (), {}),
-        ("v1.11.10", None, BOTH, ALL_GONE),
-        ("v1.11.10", reference("config-a"), ("checkpoint",), {}),
-        ("v1.11.10", reference("config-a"), ("dropin",), {annotation.PREVIOUS: None}),
-        ("v1.11.10", reference("config-a"), ("dropin",), following.judging(following.Orders(attempt=3), "boot/1.0")),
+        (place("config-a"), (), {annotation.PREVIOUS: annotation.text({})}),
+        (None, (), dict.fromkeys((annotation.PREVIOUS, annotation.OWN))),
+        (place("config-a"), (), {}),
+        (None, ("native", "checkpoint"), dict.fromkeys((annotation.PREVIOUS, annotation.OWN, annotation.STATUS))),
+        (reference("config-a"), ("checkpoint",), {}),
+        (reference("config-a"), ("dropin",), {annotation.PREVIOUS: None}),
+        (reference("config-a"), ("dropin",), following.judging(following.Orders(attempt=3), "boot/1.0")),
     ],
 )
 def test_an_api_server_without_dry_runs(
-    version: str, source: dict[str, str] | None, sides: tuple[str, ...], notes: dict[str, str | None]
+    source: dict[str, str] | None, sides: tuple[str, ...], notes: dict[str, str | None]
 ) -> None:
     """Nothing is sent, and the forecast has what an API server with dry runs answers."""
-    begun = {
-        "version": version,
-        "marked": reference("config-c"),
-        "previous": PREVIOUS,
-        "own": OWN,
-        "config": status(reference("config-c")),
-        "reported": status(reference("config-c")),
-    }
+    ran = status(reference("config-c"))
+    begun = {"marked": reference("config-c"), "previous": PREVIOUS, "own": OWN, "config": ran, "reported": ran}
     answers = []
     for server in ("v1.11.10", "v1.20.2"):
         with Cluster(server, tls=False) as cluster:
-            found = node(**begun)
+            found = node(version="v1.11.10", **begun)
             del found["metadata"]["resourceVersion"]
             found["metadata"]["annotations"][annotation.CORDONED] = "{"
             found["metadata"]["uid"] = "u1"
@@ -218,22 +191,20 @@ EXISTS = ApiError(409, 'configmaps "config-a" already exists', "AlreadyExists")
 
 
 def test_paths() -> None:
-    assert configmaps.path("kube-system") == CONFIGMAPS
-    assert configmaps.path("kube-system", "a") == f"{CONFIGMAPS}/a"
+    """Those without such characters are in every request of the other tests."""
     assert configmaps.path("a b", "c?d#e") == "/api/v1/namespaces/a%20b/configmaps/c%3Fd%23e"
     assert configmaps.path("a", "../secrets/x") == "/api/v1/namespaces/a/configmaps/..%2Fsecrets%2Fx"
 
 
 def test_read_managed() -> None:
     query = [("labelSelector", "app.kubernetes.io/managed-by=livenodes.kubelet")]
-    with Calls(
-        Call("GET", CONFIGMAPS, items(configmap()), query), Call("GET", CONFIGMAPS, {"items": None}, query)
-    ) as session:
+    calls = [Call("GET", CONFIGMAPS, answer, query) for answer in (items(configmap()), {"items": None})]
+    with Calls(calls) as session:
         assert configmaps.read_managed(session, "kube-system") == [configmap()]
         assert configmaps.read_managed(session, "kube-system") == []
 
 
-THEIRS = configmap(content="theirs")
+FOREIGN = configmap(content="theirs")
 
 
 def post(answer: t.Any, query: t.Sequence[tuple[str, str]] = ()) -> Call:
@@ -245,7 +216,7 @@ def post(answer: t.Any, query: t.Sequence[tuple[str, str]] = ()) -> Call:
     [
         ([post(configmap(revision="8"))], False, configmap(revision="8")),
         ([post(configmap(revision="8"), DRY)], True, configmap(revision="8")),
-        ([post(EXISTS), Call("GET", f"{CONFIGMAPS}/config-a", THEIRS)], False, THEIRS),
+        ([post(EXISTS), Call("GET", f"{CONFIGMAPS}/config-a", FOREIGN)], False, FOREIGN),
         # It was deleted since.
         ([post(EXISTS), Call("GET", f"{CONFIGMAPS}/config-a", ABSENT)], False, EXISTS),
         ([post(ApiError(403, "forbidden"))], False, ApiError(403, "forbidden")),
@@ -353,7 +324,7 @@ def test_a_role_of_others(cluster: Cluster, session: Session) -> None:
 
 def test_our_role_is_repaired(cluster: Cluster, session: Session) -> None:
     readers.grant(session, {PLACE: ["n1"]}, False)
-    cluster.store.patch(KINDS["roles"], "kube-system", READER, "application/merge-patch+json", {"rules": []})
+    cluster.store.patch(KINDS["roles"], "kube-system", READER, MERGE, {"rules": []})
     assert readers.grant(session, {PLACE: ["n1"]}, False) == ([f"Role kube-system/{READER}"], {})
     assert readable(cluster) == {"n1"}
 
@@ -362,11 +333,7 @@ def test_two_runs_at_once(cluster: Cluster, session: Session) -> None:
     """Another run has bound its nodes between the read and the patch."""
     readers.grant(session, {PLACE: ["n1"]}, False)
     other = Session({"host": cluster.url})
-    cluster.faults.add(
-        method="PATCH",
-        path="/rolebindings/",
-        times=1,
-        then=lambda: readers.grant(other, {PLACE: ["n2"]}, False),
-    )
+    race = {PLACE: ["n2"]}
+    cluster.faults.add(method="PATCH", path="/rolebindings/", times=1, then=lambda: readers.grant(other, race, False))
     assert readers.grant(session, {PLACE: ["n3"]}, False) == ([f"RoleBinding kube-system/{READER}"], {})
     assert readable(cluster) == {"n1", "n2", "n3"}

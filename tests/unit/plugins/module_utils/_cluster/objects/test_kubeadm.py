@@ -19,6 +19,8 @@ from tests.support.api.calls import CONFIGMAPS, DRY, MERGE, NODES, PAGE, Call, C
 from tests.support.api.objects import configmap, items, node, reference
 
 NAME = "kubelet-config-1.20"
+# The names of kubeadm 1.23.
+BOTH = ("kubelet-config", "kubelet-config-1.23")
 # As kubeadm writes it: YAML, zero durations included.
 TEXT = """apiVersion: kubelet.config.k8s.io/v1beta1
 clusterDNS:
@@ -35,15 +37,11 @@ EVENTS = {"n1": {"eventBurst": 31}, "n2": {"eventBurst": 31, "maxPods": 50}}
 WANTED = document.render({**CONFIG, "eventBurst": 31})
 
 
-def options(node_configs: t.Any = None, **given: t.Any) -> dict[str, t.Any]:
-    chosen = EVENTS if node_configs is None else node_configs
-    return {"state": "kubeadm", "node_configs": chosen, "other_configs": None, **given}
-
-
 def pushed(*calls: Call | list[Call], check_mode: bool = False, **given: t.Any) -> dict[str, t.Any]:
     """Return the result of a call with these requests."""
+    options = {"state": "kubeadm", "node_configs": EVENTS, "other_configs": None, **given}
     with Calls(*calls) as session:
-        return push.push(session, options(**given), check_mode)
+        return push.push(session, options, check_mode)
 
 
 def refused(*calls: Call | list[Call], **given: t.Any) -> ClusterError:
@@ -60,41 +58,29 @@ def listed(*names: str) -> Call:
 
 def cluster(version: str = "v1.20.2", **data: str) -> Call:
     text = f"apiVersion: kubeadm.k8s.io/v1beta2\nkind: ClusterConfiguration\nkubernetesVersion: {version}\n"
-    return Call(
-        "GET", f"{CONFIGMAPS}/kubeadm-config", configmap("kubeadm-config", data=data or {"ClusterConfiguration": text})
-    )
+    return get(configmap("kubeadm-config", data=data or {"ClusterConfiguration": text}), "kubeadm-config")
 
 
 def get(content: t.Any = TEXT, name: str = NAME, revision: str = "7") -> Call:
-    return Call(
-        "GET", f"{CONFIGMAPS}/{name}", configmap(name, content, revision) if isinstance(content, str) else content
-    )
+    if isinstance(content, str):
+        content = configmap(name, content, revision)
+    return Call("GET", f"{CONFIGMAPS}/{name}", content)
 
 
 def patch(
     answer: t.Any = None, content: str = WANTED, name: str = NAME, revision: str = "7", dry_run: bool = False
 ) -> Call:
     body = {"metadata": {"resourceVersion": revision}, "data": {"kubelet": content}}
-    return Call(
-        "PATCH",
-        f"{CONFIGMAPS}/{name}",
-        configmap(name, content, "8") if answer is None else answer,
-        DRY if dry_run else (),
-        body,
-        MERGE,
-    )
+    if answer is None:
+        answer = configmap(name, content, "8")
+    return Call("PATCH", f"{CONFIGMAPS}/{name}", answer, DRY if dry_run else (), body, MERGE)
 
 
 def test_what_is_common_is_written_and_nothing_else() -> None:
     """Two GETs and a PATCH of one key, which contains the resourceVersion that was read."""
     result = pushed(cluster(), get(), listed(), patch())
-    row = {
-        "changed": True,
-        "changes": ["eventBurst"],
-        "refused": "",
-        "variant": document.variant({**CONFIG, "eventBurst": 31}),
-        **reference(NAME, "8"),
-    }
+    variant = document.variant({**CONFIG, "eventBurst": 31})
+    row = {"changed": True, "changes": ["eventBurst"], "refused": "", "variant": variant, **reference(NAME, "8")}
     assert result["changed"] and result["summary"] == {"configmaps": 1, "updated": 1}
     assert result["configmaps"] == {NAME: row}
     (diff,) = result["diff"]
@@ -193,7 +179,7 @@ def test_many_nodes_and_fields_fit_into_the_message() -> None:
         ("v1.24.0", ["kubelet-config"], []),
         ("v1.23.5", ["kubelet-config-1.23"], ["kubelet-config"]),
         ("v1.23.5", ["kubelet-config"], ["kubelet-config-1.23"]),
-        ("v1.23.5", ["kubelet-config", "kubelet-config-1.23"], []),
+        ("v1.23.5", [*BOTH], []),
         ("v1.22.17", ["kubelet-config-1.22"], []),
         ("v1.19.16+vendor.1", ["kubelet-config-1.19"], []),
     ],
@@ -205,14 +191,17 @@ def test_the_version_of_the_cluster_names_the_configmap(version: str, there: lis
     assert result["summary"] == {"configmaps": len(there), "updated": len(there)}
 
 
+MIXED = f"ConfigMap kube-system/{NAME}: eventBurst is a number in the new layer and a mapping below it"
+
+
 @pytest.mark.parametrize(
     ("calls", "texts"),
     [
         ([get(GONE, "kubeadm-config")], ["no ConfigMap kube-system/kubeadm-config", "did not create it", "to ignore"]),
         ([cluster(), get(GONE)], [f"kube-system/{NAME}", "kubeadm 1.20", "upload-config kubelet", "to ignore"]),
         (
-            [cluster("v1.23.0"), get(GONE, "kubelet-config"), get(GONE, "kubelet-config-1.23")],
-            ["kube-system/kubelet-config or kube-system/kubelet-config-1.23"],
+            [cluster("v1.23.0"), *(get(GONE, name) for name in BOTH)],
+            [f"kube-system/{BOTH[0]} or kube-system/{BOTH[1]}"],
         ),
         ([cluster("latest")], ["kube-system/kubeadm-config: kubernetesVersion is 'latest'", "kubectl edit"]),
         ([cluster(other="")], ["kube-system/kubeadm-config, key ClusterConfiguration: the document is empty"]),
@@ -221,10 +210,7 @@ def test_the_version_of_the_cluster_names_the_configmap(version: str, there: lis
         ([cluster(), get("eventBurst: 1\n")], [f"ConfigMap kube-system/{NAME}: key kubelet: apiVersion is missing"]),
         ([cluster(), get(configmap(NAME, data={"other": ""}))], [f"kube-system/{NAME}: it has no key kubelet"]),
         ([cluster(), get(), listed(), patch(ApiError(403, "forbidden"))], [f"kube-system/{NAME}: forbidden"]),
-        (
-            [cluster(), get(TEXT + "eventBurst: {}\n")],
-            [f"ConfigMap kube-system/{NAME}: eventBurst is a number in the new layer and a mapping below it"],
-        ),
+        ([cluster(), get(TEXT + "eventBurst: {}\n")], [MIXED]),
     ],
 )
 def test_what_is_missing_or_wrong_is_named(calls: list[Call], texts: list[str]) -> None:
@@ -244,23 +230,14 @@ NOT_STARTED = (NAME, "nothing was written", "kubelet 1.20")
         # A running kubelet reverts automatically; one that has just joined has no earlier configuration.
         ({"n1": {"kubeAPIQPS": -1}}, (*NOT_STARTED, "kubeAPIQPS", "must not be a negative number")),
         ({"n1": {"imageGCLowThresholdPercent": 90}}, (*NOT_STARTED, "imageGCHighThresholdPercent")),
+        ({}, ("node_configs is an empty mapping",)),
+        ({"n1": {}, "n2": "a: [b"}, ("node_configs: the configuration of node n2, line 1",)),
+        ({"n1": [{}, 5]}, ("entry 2 of the configuration of node n1",)),
     ],
 )
 def test_overrides_that_cannot_be_used(node_configs: t.Any, texts: tuple[str, ...]) -> None:
     message = refused(cluster(), get(), node_configs=node_configs).message
     assert [text for text in texts if text not in message] == []
-
-
-@pytest.mark.parametrize(
-    ("node_configs", "text"),
-    [
-        ({}, "node_configs is an empty mapping"),
-        ({"n1": {}, "n2": "a: [b"}, "node_configs: the configuration of node n2, line 1"),
-        ({"n1": [{}, 5]}, "entry 2 of the configuration of node n1"),
-    ],
-)
-def test_overrides_that_cannot_be_read(node_configs: t.Any, text: str) -> None:
-    assert text in refused(cluster(), get(), node_configs=node_configs).message
 
 
 def test_existing_faults_are_not_reported() -> None:
@@ -307,18 +284,17 @@ def test_conflicts_that_cannot_be_solved(after: list[Call], text: str) -> None:
 
 
 def test_one_refusal_does_not_hide_what_was_written() -> None:
-    reads = [cluster("v1.23.0"), get(name="kubelet-config"), get(name="kubelet-config-1.23"), listed()]
-    error = refused(reads, patch(name="kubelet-config"), patch(ApiError(403, "no"), name="kubelet-config-1.23"))
-    assert "kubelet-config-1.23: no" in error.message
-    assert (error.result["changed"], list(error.result["configmaps"])) == (True, ["kubelet-config"])
+    reads = [cluster("v1.23.0"), *(get(name=name) for name in BOTH), listed()]
+    error = refused(reads, patch(name=BOTH[0]), patch(ApiError(403, "no"), name=BOTH[1]))
+    assert f"{BOTH[1]}: no" in error.message
+    assert (error.result["changed"], list(error.result["configmaps"])) == (True, [BOTH[0]])
 
 
 def test_one_refusal_does_not_hide_what_was_undone() -> None:
     """The other ConfigMap has changed since it was read."""
-    names = ("kubelet-config", "kubelet-config-1.23")
     note = rollback.written(None, "20260101T000000Z-00000000", CONFIG, {**CONFIG, "eventBurst": 31})
     reads, writes = [cluster("v1.23.0")], []
-    for name, answer in zip(names, (configmap(names[0], TEXT), CONFLICT)):
+    for name, answer in zip(BOTH, (configmap(BOTH[0], TEXT), CONFLICT)):
         found = configmap(name, WANTED)
         found["metadata"]["annotations"] = note
         reads.append(get(found, name))
@@ -326,8 +302,8 @@ def test_one_refusal_does_not_hide_what_was_undone() -> None:
         write.body["metadata"]["annotations"] = dict.fromkeys(note)
         writes.append(write)
     error = refused(reads, writes, undo="all")
-    assert f"ConfigMap {kubeadm.NAMESPACE}/{names[1]}: {CONFLICT.message}" in error.message
-    assert (error.result["changed"], list(error.result["configmaps"])) == (True, [names[0]])
+    assert f"ConfigMap {kubeadm.NAMESPACE}/{BOTH[1]}: {CONFLICT.message}" in error.message
+    assert (error.result["changed"], list(error.result["configmaps"])) == (True, [BOTH[0]])
 
 
 def test_secrets_are_masked_in_the_diff() -> None:

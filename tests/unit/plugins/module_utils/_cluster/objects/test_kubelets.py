@@ -27,6 +27,10 @@ def deep(levels: int) -> t.Any:
     return {"a": deep(levels - 1)} if levels else 1
 
 
+FORBIDDEN = "reading /configz was refused (words); grant the verb get on nodes/proxy"
+NO_CONFIGZ = "its kubelet serves no /configz (words); it needs enableServer and enableDebuggingHandlers"
+
+
 def test_read() -> None:
     with Calls(Call("GET", PATH, {"kubeletconfig": {"maxPods": 110}})) as session:
         assert kubelets.configz(session, "n1") == {"maxPods": 110}
@@ -36,14 +40,8 @@ def test_read() -> None:
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (
-            ApiError(403, "words", "Forbidden"),
-            "reading /configz was refused (words); grant the verb get on nodes/proxy",
-        ),
-        (
-            ApiError(404, "words"),
-            "its kubelet serves no /configz (words); it needs enableServer and enableDebuggingHandlers",
-        ),
+        (ApiError(403, "words", "Forbidden"), FORBIDDEN),
+        (ApiError(404, "words"), NO_CONFIGZ),
         (ApiError(503, "words", transient=True), "its kubelet does not answer the API server (words); see `systemctl"),
         (ApiError(0, "no usable answer", transient=True), "no usable answer"),
         (ApiError(401, "words"), "words"),
@@ -52,32 +50,21 @@ def test_read() -> None:
 def test_refusals(error: ApiError, text: str) -> None:
     with Calls(Call("GET", PATH, error)) as session, pytest.raises(ApiError) as caught:
         kubelets.configz(session, "n1")
-    assert caught.value.message.startswith(text)
-    assert (caught.value.status, caught.value.reason, caught.value.transient) == (
-        error.status,
-        error.reason,
-        error.transient,
-    )
+    found = caught.value
+    assert found.message.startswith(text)
+    assert (found.status, found.reason, found.transient) == (error.status, error.reason, error.transient)
+
+
+NAN, INFINITE = {"maxPods": float("nan")}, {"maxPods": float("inf")}
+# They have no place in a ConfigMap, in a hash or in a message.
+MALFORMED = [{"kubeletconfig": one} for one in (NAN, INFINITE, {"address": "\ud800"}, {"\ud800": 1}, {"a": deep(200)})]
 
 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        *(
-            (answer, "has no kubeletconfig")
-            for answer in ({}, {"kubeletconfig": None}, [], "text", None, {"other": {}})
-        ),
-        # They have no place in a ConfigMap, in a hash or in a message.
-        *(
-            ({"kubeletconfig": config}, r"its /configz is malformed \(.+\)")
-            for config in (
-                {"maxPods": float("nan")},
-                {"maxPods": float("inf")},
-                {"address": "\ud800"},
-                {"\ud800": 1},
-                {"a": deep(200)},
-            )
-        ),
+        *((one, "has no kubeletconfig") for one in ({}, {"kubeletconfig": None}, [], "text", None, {"other": {}})),
+        *((one, r"its /configz is malformed \(.+\)") for one in MALFORMED),
     ],
 )
 def test_answers_that_are_no_configz(answer: t.Any, words: str) -> None:
@@ -142,20 +129,13 @@ def test_restarted(
     assert kubelets.restarted(first, second) is restarted
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"ok",
-        METRICS.replace(b"\nprocess_start", b"\n# process_start"),
-        METRICS.replace(b"_seconds 1", b"_seconds_total 1"),
-    ],
-)
+COMMENTED = METRICS.replace(b"\nprocess_start", b"\n# process_start")
+
+
+@pytest.mark.parametrize("body", [b"", b"ok", COMMENTED, METRICS.replace(b"_seconds 1", b"_seconds_total 1")])
 def test_what_has_no_start(body: bytes) -> None:
-    with (
-        Calls(Call("GET", f"{PROXIED}/metrics", body)) as session,
-        pytest.raises(ApiError, match="has no process_start_time_seconds; is this a kubelet"),
-    ):
+    words = "has no process_start_time_seconds; is this a kubelet"
+    with Calls(Call("GET", f"{PROXIED}/metrics", body)) as session, pytest.raises(ApiError, match=words):
         kubelets.process(session, "n1")
 
 

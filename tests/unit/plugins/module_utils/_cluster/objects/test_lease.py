@@ -19,6 +19,7 @@ from tests.sim.api.direct import Clock, Direct
 from tests.support.api.calls import Calls
 
 NODES = ["n1", "n2"]
+NOTHING = {"changed": True, "lease": {}, "taken_over": [], "obstacles": [], "warnings": []}
 stamp = functools.partial(store.stamp, micro=True)
 
 
@@ -34,17 +35,9 @@ def wall(api: Direct, monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def hold(api: t.Any, nodes: t.Sequence[str] = tuple(NODES), check: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    given = {
-        "state": "held",
-        "nodes": list(nodes),
-        "group": "batch",
-        "holder": "me",
-        "duration": 60,
-        "wait": None,
-        "namespace": "kube-system",
-        "lease": None,
-    }
-    return lease.lease(api, {**given, **options}, check)
+    who = {"nodes": list(nodes), "group": "batch", "holder": "me"}
+    terms = {"state": "held", "duration": 60, "wait": None, "namespace": "kube-system", "lease": None}
+    return lease.lease(api, {**who, **terms, **options}, check)
 
 
 def refused(api: t.Any, **options: t.Any) -> ClusterError:
@@ -67,51 +60,29 @@ def test_hold(api: Direct, wall: Clock) -> None:
     found = hold(api, ["n2", "n1"])
     assert methods(api) == ["POST", "GET", "PATCH"]
     ((name, item),) = api.leases.items()
-    assert found == {
-        "changed": True,
-        "taken_over": [],
-        "warnings": [],
-        "obstacles": [],
-        "lease": {
-            "name": name,
-            "namespace": "kube-system",
-            "uid": item["metadata"]["uid"],
-            "holder": "me",
-            "group": "batch",
-            "duration": 60,
-        },
-    }
+    made = {"name": name, "namespace": "kube-system", "uid": item["metadata"]["uid"], "holder": "me", "group": "batch"}
+    assert found == {**NOTHING, "lease": {**made, "duration": 60}}
     assert name.startswith("livenodes-kubelet-rollout-") and len(name) > len("livenodes-kubelet-rollout-") + 8
-    assert item["metadata"]["labels"] == {
-        "app.kubernetes.io/managed-by": "livenodes.kubelet",
-        f"{PREFIX}lease": "rollout",
-    }
-    assert item["metadata"]["annotations"] == {
-        f"{PREFIX}group": "batch",
-        f"{PREFIX}nodes": '["n1","n2"]',
-        f"{PREFIX}state": "held",
-    }
-    assert item["spec"] == {
-        "holderIdentity": "me",
-        "leaseDurationSeconds": 60,
-        "acquireTime": stamp(api.now),
-        "renewTime": stamp(api.now),
-    }
+    labels = {"app.kubernetes.io/managed-by": "livenodes.kubelet", f"{PREFIX}lease": "rollout"}
+    assert item["metadata"]["labels"] == labels
+    notes = {f"{PREFIX}group": "batch", f"{PREFIX}nodes": '["n1","n2"]', f"{PREFIX}state": "held"}
+    assert item["metadata"]["annotations"] == notes
+    times = {"acquireTime": stamp(api.now), "renewTime": stamp(api.now)}
+    assert item["spec"] == {"holderIdentity": "me", "leaseDurationSeconds": 60, **times}
 
 
-def test_more_names_than_a_lease_can_keep(api: Direct, wall: Clock) -> None:
-    error = refused(api, nodes=[f"{number:0200}" for number in range(2000)])
-    assert "2000 nodes take 406001 bytes, and a Lease can hold 256000: roll out to fewer nodes" in error.message
-    assert not api.requests
+TOO_MANY = "2000 nodes take 406001 bytes, and a Lease can hold 256000: roll out to fewer nodes"
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
         ({"nodes": []}, "nodes is an empty list"),
+        ({"nodes": [f"{number:0200}" for number in range(2000)]}, TOO_MANY),
         ({"duration": 0}, "duration is 0: set the seconds"),
         ({"duration": -5}, "duration is -5"),
     ],
+    ids=["no names", "more names than a Lease can keep", "0", "-5"],
 )
 def test_options_that_make_no_sense(api: Direct, wall: Clock, options: dict[str, t.Any], text: str) -> None:
     assert text in refused(api, **options).message
@@ -129,17 +100,8 @@ def test_a_live_holder_is_named(api: Direct, wall: Clock) -> None:
     error = refused(api, nodes=[f"n{number:02}" for number in range(5, 30)], wait=30)
     assert methods(api) == ["POST", "GET", "DELETE"] and not wall.slept
     assert list(api.leases) == [theirs["name"]]
-    assert error.result == {
-        "changed": False,
-        "obstacles": [
-            {
-                "name": theirs["name"],
-                "holder": "ops@bastion",
-                "group": "frontend",
-                "renewed": stamp(api.now - 12),
-            }
-        ],
-    }
+    obstacle = {"name": theirs["name"], "holder": "ops@bastion", "group": "frontend", "renewed": stamp(api.now - 12)}
+    assert error.result == {"changed": False, "obstacles": [obstacle]}
     for text in (
         "another rollout is running on nodes of batch; nothing was changed.",
         f"ops@bastion has been rolling out to frontend since {began}. "
@@ -295,7 +257,7 @@ def test_damaged_leases(api: Direct, wall: Clock) -> None:
 
 def test_check_mode(api: Direct, wall: Clock) -> None:
     """One LIST; nothing is created, and the obstacles are reported."""
-    assert hold(api, check=True) == {"changed": True, "lease": {}, "taken_over": [], "obstacles": [], "warnings": []}
+    assert hold(api, check=True) == NOTHING
     assert methods(api) == ["GET"] and not api.leases
     theirs = hold(api, holder="other")["lease"]
     found = hold(api, check=True)
@@ -322,20 +284,18 @@ def test_without_a_lease_nothing_is_renewed_or_released(held: dict[str, t.Any] |
 def test_a_lease_that_was_lost(api: Direct, wall: Clock, lose: t.Callable[..., None]) -> None:
     held = hold(api)["lease"]
     lose(api.leases, held["name"])
-    with pytest.raises(
-        lease_objects.LeaseLost,
-        match=f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was deleted, or another rollout "
-        "of the same nodes took over after 60 s.*look for the other rollout",
-    ):
+    lost = f"this rollout lost its Lease kube-system/{held['name']}, held by me: it was deleted"
+    cause = "or another rollout of the same nodes took over after 60 s.*look for the other rollout"
+    with pytest.raises(lease_objects.LeaseLost, match=f"{lost}, {cause}"):
         lease_objects.renew(api, held)
 
 
-def test_a_renewal_that_fails_for_another_reason(api: Direct) -> None:
+def test_a_renewal_that_fails_for_another_reason(api: Direct, wall: Clock) -> None:
+    held = hold(api)["lease"]
     api.answers["PATCH *"] = ApiError(403, "forbidden")
-    held = {"name": "a", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": 60}
     with pytest.raises(ApiError, match="forbidden"):
         lease_objects.renew(api, held)
-    assert api.requests == [("PATCH", lease_objects.path("kube-system", "a"))]
+    assert api.requests[-1] == ("PATCH", lease_objects.path("kube-system", held["name"]))
 
 
 @pytest.mark.parametrize("use", [lease.Keeper, release])

@@ -25,28 +25,18 @@ PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 HELD = {"name": "mine", "namespace": "kube-system", "uid": "u", "holder": "me", "duration": 60}
 
 
-def stored(**fields: t.Any) -> dict[str, t.Any]:
-    return {
-        "metadata": {
-            "namespace": "kube-system",
-            "name": "mine",
-            "uid": "u",
-            "resourceVersion": "9",
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-            "annotations": {lease_objects.NODES: '["n1", "n2"]', lease_objects.GROUP: "workers"},
-        },
-        "spec": {
-            "holderIdentity": "me",
-            "leaseDurationSeconds": 60,
-            "acquireTime": "2026-01-01T00:00:01.000000Z",
-            "renewTime": "2026-01-01T00:00:30.500000Z",
-        },
-        **fields,
-    }
+def trimmed(revision: str = "9") -> lease_objects.Claim:
+    """Return a Lease as it is read."""
+    notes = {lease_objects.NODES: '["n1", "n2"]', lease_objects.GROUP: "workers"}
+    names = {"namespace": "kube-system", "name": "mine", "uid": "u", "resourceVersion": revision}
+    times = {"acquireTime": "2026-01-01T00:00:01.000000Z", "renewTime": "2026-01-01T00:00:30.500000Z"}
+    spec = {"holderIdentity": "me", "leaseDurationSeconds": 60, **times}
+    meta = {**names, "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": notes}
+    return lease_objects.trim({"metadata": meta, "spec": spec})
 
 
 def test_trim() -> None:
-    claim = lease_objects.trim(stored())
+    claim = trimmed()
     assert (claim.holder, claim.group, claim.held, claim.duration) == ("me", "workers", True, 60)
     assert (claim.acquired - claim.created, claim.renewed - claim.created) == (1.0, 30.5)
     assert claim.expires == claim.renewed + 60 + lease_objects.SKEW
@@ -56,11 +46,7 @@ def test_trim() -> None:
 
 @pytest.mark.parametrize(("one", "other", "older"), [("9", "10", True), ("10", "9", False), ("10", "10", False)])
 def test_older_compares_revisions_as_numbers(one: str, other: str, older: bool) -> None:
-    found = [
-        lease_objects.trim(stored(metadata={**stored()["metadata"], "resourceVersion": revision}))
-        for revision in (one, other)
-    ]
-    assert found[0].older(found[1]) is older
+    assert trimmed(one).older(trimmed(other)) is older
 
 
 @pytest.mark.parametrize("revision", [None, "9"])
@@ -195,16 +181,9 @@ class Race:
 
     @staticmethod
     def _work(clocks: Clocks, names: tuple[str, ...], index: int, wait: int) -> t.Callable[[Client], t.Any]:
-        options = {
-            "state": "held",
-            "nodes": list(names),
-            "holder": f"h{index}",
-            "group": f"g{index}",
-            "duration": DURATION,
-            "wait": wait,
-            "namespace": "kube-system",
-            "lease": None,
-        }
+        who = {"nodes": list(names), "holder": f"h{index}", "group": f"g{index}"}
+        terms = {"state": "held", "duration": DURATION, "wait": wait, "namespace": "kube-system", "lease": None}
+        options = {**who, **terms}
 
         def work(client: Client) -> t.Any:
             clocks.mine.client = client

@@ -16,6 +16,7 @@ from tests.sim.api.direct import Clock, Direct
 from tests.support.api.calls import NODES, PAGE, Call, Calls, by_name
 from tests.support.api.objects import items, node
 
+MANY = [f"n{number}" for number in range(600)]
 EXPIRED = ApiError(410, "too old resource version", "Expired")
 
 
@@ -40,7 +41,7 @@ def test_a_node_whose_label_is_not_its_name_is_read_by_its_name() -> None:
 
 
 def test_many_nodes_without_such_labels_are_read_with_all_others() -> None:
-    names = [f"n{number}" for number in range(251)]
+    names = MANY[:251]
     with Calls(
         Call("GET", NODES, listed([]), by_name(*names)),
         Call("GET", NODES, listed(names[:250], "token"), PAGE),
@@ -53,11 +54,21 @@ def test_many_nodes_without_such_labels_are_read_with_all_others() -> None:
 LONG = [f"n{number:059}" for number in range(5 * 95)]
 
 
-@pytest.mark.parametrize(("count", "lists"), [(95, 1), (96, 2), (4 * 95, 4), (4 * 95 + 1, 2)])
-def test_no_url_is_longer_than_proxies_take(count: int, lists: int) -> None:
-    """Names that need more than four LISTs: a LIST of all, by its pages."""
-    api = Direct(*map(node, LONG[:count]))
-    assert list(node_requests.read(api, LONG[:count])) == LONG[:count]
+@pytest.mark.parametrize(
+    ("there", "wanted", "lists"),
+    [
+        *((LONG[:count], LONG[:count], lists) for count, lists in ((95, 1), (96, 2), (4 * 95, 4), (4 * 95 + 1, 2))),
+        (MANY[:3], MANY[:3], 1),
+        *((MANY, MANY[:: 600 // count][:count], lists) for count, lists in ((1, 1), (8, 1), (60, 1), (600, 3))),
+    ],
+)
+def test_requests_of_an_api_server(there: list[str], wanted: list[str], lists: int) -> None:
+    """No URL is longer than proxies take: names that need more than four LISTs cost a LIST of all, by its pages.
+
+    Few nodes of a large cluster cost neither its pages nor the bytes of all its nodes.
+    """
+    api = Direct(*map(node, there))
+    assert list(node_requests.read(api, wanted)) == wanted
     assert (api.count("GET", NODES), len(api.requests)) == (lists, lists)
 
 
@@ -84,20 +95,17 @@ def test_all_unknown_names_are_named() -> None:
 
 def test_an_outage_of_the_api_server_is_no_missing_node() -> None:
     away = Call("GET", f"{NODES}/n9", ApiError(503, "away", transient=True))
-    with (
-        Calls(Call("GET", NODES, listed([]), by_name("n8", "n9")), gets("n8"), away) as session,
-        pytest.raises(ApiError, match="away"),
-    ):
+    listing = Call("GET", NODES, listed([]), by_name("n8", "n9"))
+    with Calls(listing, gets("n8"), away) as session, pytest.raises(ApiError, match="away"):
         node_requests.read(session, ["n8", "n9"])
 
 
 def _event(kind: str, name: str, revision: str, **labels: str) -> bytes:
-    item = {**node(name, revision=revision, labels=labels)}
-    return json.dumps({"type": kind, "object": item}).encode() + b"\n"
+    return json.dumps({"type": kind, "object": node(name, revision=revision, labels=labels)}).encode() + b"\n"
 
 
 BOOKMARK = b'{"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "7"}}}\n'
-NAMES = [f"n{number}" for number in range(9)]
+NAMES = MANY[:9]
 DONE = [_event("MODIFIED", name, "4", done="yes") for name in NAMES]
 
 
@@ -105,8 +113,8 @@ def is_done(one: nodes.Node) -> bool:
     return one.labels.get("done") == "yes"
 
 
-def watch(answer: t.Any) -> Call:
-    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", "3"), ("timeoutSeconds", 2)]
+def watch(answer: t.Any, seconds: int = 2) -> Call:
+    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", "3"), ("timeoutSeconds", seconds)]
     return Call("GET", NODES, answer, query)
 
 
@@ -158,10 +166,9 @@ def test_a_watch_ends_once_all_have_answered(clock: Clock) -> None:
 def test_the_last_look_reads_to_the_end(clock: Clock) -> None:
     """A node that failed after it had answered must not pass."""
     failed = _event("MODIFIED", "n1", "9")
-    query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", "3"), ("timeoutSeconds", 1)]
-    last = Call("GET", NODES, b"".join([*DONE, failed]), query)
+    last = watch(b"".join([*DONE, failed]), 1)
     assert changed(last, seconds=0, clock=clock)[0] == {**dict.fromkeys(NAMES, "4"), "n1": "9"}
-    broken = Call("GET", NODES, b"".join([*DONE, b"<html>"]), query)
+    broken = watch(b"".join([*DONE, b"<html>"]), 1)
     read = Call("GET", NODES, listed(NAMES), by_name(*NAMES))
     assert changed(broken, read, seconds=0, clock=clock)[0] == dict.fromkeys(NAMES, "1")
 
@@ -203,11 +210,8 @@ def test_a_server_that_goes_on_is_left(clock: Clock) -> None:
 )
 def test_a_watch_that_fails_is_followed_by_a_read(clock: Clock, answer: t.Any, revision: str) -> None:
     read = {**listed(NAMES), "metadata": {"resourceVersion": "8"}}
-    assert changed(watch(answer), Call("GET", NODES, read, by_name(*NAMES))) == (
-        dict.fromkeys(NAMES, "1"),
-        [],
-        revision,
-    )
+    found = changed(watch(answer), Call("GET", NODES, read, by_name(*NAMES)))
+    assert found == (dict.fromkeys(NAMES, "1"), [], revision)
     # No server is asked again and again.
     assert clock.slept == [2]
 
@@ -239,18 +243,6 @@ def test_few_nodes_are_read_again(clock: Clock) -> None:
         session.nodes_revision = "3"
         assert [*node_requests.changed(session, dict.fromkeys(names, ""), 1.5, is_done)[0]] == names
     assert clock.slept == [1.5]
-
-
-@pytest.mark.parametrize(
-    ("count", "wanted", "lists"), [(3, 3, 1), (600, 1, 1), (600, 8, 1), (600, 60, 1), (600, 600, 3)]
-)
-def test_requests_of_an_api_server(count: int, wanted: int, lists: int) -> None:
-    """Few nodes of a large cluster cost neither its pages nor the bytes of all its nodes."""
-    names = [f"n{number}" for number in range(count)]
-    api = Direct(*map(node, names))
-    chosen = names[:: max(1, count // wanted)][:wanted]
-    assert list(node_requests.read(api, chosen)) == chosen
-    assert (api.count("GET", NODES), len(api.requests)) == (lists, lists)
 
 
 def test_no_names_is_a_mistake_and_not_all_nodes() -> None:

@@ -26,31 +26,12 @@ def test_snapshot() -> None:
     with Calls(listed("n1", first), listed("n2", items())) as session:
         found = pods.snapshot(session, ["n1", "n2"])
         assert pods.snapshot(session, []) == {}
-    assert found == {
-        "n1": {
-            "uid-a": {
-                "namespace": "default",
-                "name": "a",
-                "ready": True,
-                "restarts": 0,
-                "containers": {"main": 0},
-                "ids": {},
-                "emptydir": False,
-                "static": False,
-                "owner": "",
-                "phase": "Running",
-                "reason": "",
-                "fault": "",
-                "disruption": "",
-                "tolerates": 0,
-                "misplaced": "",
-                "revision": "77",
-                "at": 1_800_000_000.0,
-            },
-            "uid-b": {**found["n1"]["uid-a"], "name": "b", "restarts": 3, "containers": {"main": 2, "side": 1}},
-        },
-        "n2": {},
-    }
+    empty = dict.fromkeys(("owner", "reason", "fault", "disruption", "misplaced"), "")
+    counts = {"restarts": 0, "containers": {"main": 0}, "ids": {}, "tolerates": 0}
+    flags = {"ready": True, "emptydir": False, "static": False, "phase": "Running"}
+    one = {"namespace": "default", "name": "a", **empty, **counts, **flags, "revision": "77", "at": 1_800_000_000.0}
+    other = {**one, "name": "b", "restarts": 3, "containers": {"main": 2, "side": 1}}
+    assert found == {"n1": {"uid-a": one, "uid-b": other}, "n2": {}}
 
 
 def test_which_pods_are_misplaced() -> None:
@@ -60,10 +41,8 @@ def test_which_pods_are_misplaced() -> None:
     with Calls(*calls) as session:
         found = pods.snapshot(session, ["n1", "n2"], {"n1": {"zone": "b"}, "n2": {"zone": "a"}})
     assert [row["misplaced"] for rows in found.values() for row in rows.values()] == ["zone=a, the node has b", ""]
-    assert (pods.row(placed["a"])["misplaced"], pods.row(placed["a"], labels={})["misplaced"]) == (
-        "",
-        "zone=a, the node does not have it",
-    )
+    assert pods.row(placed["a"])["misplaced"] == ""
+    assert pods.row(placed["a"], labels={})["misplaced"] == "zone=a, the node does not have it"
 
 
 PLACED = {"nodeSelector": {"zone": "a"}}
@@ -182,10 +161,8 @@ def test_deleted_pods(answer: str, names: list[str]) -> None:
 
 
 def test_nodes_whose_pods_cannot_be_listed() -> None:
-    with (
-        Calls(listed("n1", ApiError(403, "forbidden")), listed("n2", items(pod("a")))) as session,
-        pytest.raises(NodesFailed) as failed,
-    ):
+    calls = listed("n1", ApiError(403, "forbidden")), listed("n2", items(pod("a")))
+    with Calls(*calls) as session, pytest.raises(NodesFailed) as failed:
         pods.snapshot(session, ["n1", "n2"])
     assert failed.value.message == "listing pods: 1 node failed.\nn1: forbidden"
     assert list(failed.value.result["pods"]) == ["n2"]
@@ -206,22 +183,18 @@ def test_a_row() -> None:
     assert (found["ready"], found["restarts"], found["containers"], found["phase"]) == (False, 0, {}, "Pending")
 
 
+def containers(*states: dict[str, t.Any]) -> dict[str, t.Any]:
+    """Return the status of a pod whose containers are in these states."""
+    return {"containerStatuses": [{"name": f"c{number}", "state": state} for number, state in enumerate(states)]}
+
+
 @pytest.mark.parametrize(
     ("meta", "status", "reason"),
     [
         ({}, {"phase": "Failed", "reason": "Evicted"}, "Evicted"),
         ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, {"reason": "NodeLost"}, "Terminating"),
-        (
-            {},
-            {
-                "containerStatuses": [
-                    {"name": "a", "state": {"running": {}}},
-                    {"name": "b", "state": {"waiting": {"reason": "CrashLoopBackOff"}}},
-                ]
-            },
-            "CrashLoopBackOff",
-        ),
-        ({}, {"containerStatuses": [{"name": "a", "state": {"waiting": {}}}]}, ""),
+        ({}, containers({"running": {}}, {"waiting": {"reason": "CrashLoopBackOff"}}), "CrashLoopBackOff"),
+        ({}, containers({"waiting": {}}), ""),
     ],
 )
 def test_reason(meta: dict[str, t.Any], status: dict[str, t.Any], reason: str) -> None:
