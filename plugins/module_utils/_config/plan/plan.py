@@ -153,17 +153,17 @@ class _Group:
             asked = asked._replace(record=self._of_left_over(asked, files, seen))
         planned = self._planned(row, asked, self._planner.plan(asked._replace(files=files)))
         if asked.replaces_checkpoint:
-            planned.update(migrates=True, problems=[*planned["problems"], *self._of_migration(planned)])
+            planned["migrates"] = True
+            self._stop_migration(planned)
         stops = planned["action"] == "assign"
         if unread and (stops or row.get("source") is not None):
             planned["problems"] = [*planned["problems"], _own_file_missing(unread, asked.delivery, stops)]
         return planned
 
-    def _of_migration(self, planned: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return what stops a node from a migration that must change no value: what it would change."""
-        if self._request.migrate != EQUAL:
-            return []
-        return as_rows(map(_difference, planned["changes"]))
+    def _stop_migration(self, planned: dict[str, Any]) -> None:
+        """Add what stops a node from a migration that must change no value: what it would change."""
+        if self._request.migrate == EQUAL:
+            planned["problems"] = [*planned["problems"], *as_rows(map(_difference, planned["changes"]))]
 
     def _replaces_checkpoint(self, row: Mapping[str, Any], delivery: Delivery) -> bool:
         """Return whether a drop-in takes the place of the node's checkpoint."""
