@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.store import Store
     from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment
 
-LANDED = "51de3cb8eba723787612a68b83e3c1baf3d7d00a"
+LANDED = "f2de5fb59d8babd2eb25c9256e536ac42a6240e6"
 """The commit that nodes in use may still have the code of. To raise it, write the full hash of a later commit here."""
 PACKAGE = "livenodes_kubelet_landed"
 
