@@ -202,6 +202,12 @@ PINNED: dict[str, Steps] = {
         ("disturb", {"what": "power cut"}),
         ("assign", {"behavior": "good", "policy": "static", "cut": 43, "power": False}),
     ],
+    "a reset after a rollback that was stopped before it switched led back to what had failed": [
+        ("undo", {"reset": True, "cut": None, "connected": True}),
+        ("assign", {"behavior": "deaf", "policy": "none", "cut": None, "power": False}),
+        ("undo", {"reset": False, "cut": 15, "connected": False}),
+        ("undo", {"reset": True, "cut": None, "connected": False}),
+    ],
 }
 
 AnySequence.TestCase.settings = settings_for(200, 20000)

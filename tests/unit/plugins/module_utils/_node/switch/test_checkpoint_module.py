@@ -220,6 +220,23 @@ def test_a_reset_with_a_damaged_last_known_good(node: Node) -> None:
     assert node.trial().to is None and node.trial().revert_to == source("b")
 
 
+@pytest.mark.usefixtures("guarded")
+@pytest.mark.parametrize("good", [True, False])
+@pytest.mark.parametrize("pretend", [True, False])
+def test_a_reset_after_a_rollback_that_was_stopped_before_it_switched(node: Node, good: bool, pretend: bool) -> None:
+    """What has failed still runs. The reset ends that revert, or is on trial with what was good before as way back."""
+    if good:
+        graduate(node, "a")
+    assign(node, "b")
+    node.store.record(node.trial()._replace(failed="it was rolled back"))
+    done = node.call("reset", pretend=pretend)
+    assert done["restart_needed"] and done["active"] is None
+    on_trial = (None, source("a")) if good else (source("b"), None)
+    if not pretend:
+        assert node.store.running() == node.store.target(None)
+        assert (node.trial().to, node.trial().revert_to) == on_trial
+
+
 @pytest.mark.fault(case=71)
 def test_a_revert_ends_the_trial_that_it_names_and_no_other(node: Node) -> None:
     """A run that was stopped before its own switch must not revert what another run has put on trial."""
