@@ -77,10 +77,12 @@ def with_every_file(node: Node, folder: Path, **trial: t.Any) -> Node:
 class NoRoom(files.OS):
     """A file system without a free block, from `full` on.
 
-    It has no free inode either, so that only renames and removals work; without `renames`, not even these.
+    It has no free inode either, so that only renames and removals work. With `names`, files and links can still be
+    created, without content. Without `renames`, not even these work.
     """
 
     full = False
+    names = False
     renames = True
 
     def _check(self) -> None:
@@ -88,7 +90,8 @@ class NoRoom(files.OS):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def create(self, path: str, mode: int) -> int:
-        self._check()
+        if not self.names:
+            self._check()
         return super().create(path, mode)
 
     def write(self, handle: int, data: bytes) -> int:
@@ -96,7 +99,8 @@ class NoRoom(files.OS):
         return super().write(handle, data)
 
     def symlink(self, target: str, path: str) -> None:
-        self._check()
+        if not self.names:
+            self._check()
         super().symlink(target, path)
 
     def rename(self, path: str, target: str) -> None:
