@@ -146,7 +146,7 @@ def test_a_node_that_failed_is_first(tmp_path: Path, fresh: Fleet) -> None:
 
 @pytest.mark.parametrize("playbook", ["rollback", pytest.param("reset", marks=pytest.mark.long)])
 def test_what_nodes_that_join_get_goes_back_too(tmp_path: Path, fresh: Fleet, playbook: str) -> None:
-    """Only what the rollout has written: what others changed since stays."""
+    """Only what the rollout has written: what others changed since stays, and without permission all stays."""
     ansible = playbooks(tmp_path, fresh)
     update = {"kubelet_config_kubeadm": "update"}
     assert play(ansible, "rollout", kubelet_config={"eventBurst": 31, "maxPods": BAD}, **update).code == 0
@@ -154,6 +154,11 @@ def test_what_nodes_that_join_get_goes_back_too(tmp_path: Path, fresh: Fleet, pl
     joined = json.loads(configmap["data"]["kubelet"])
     assert joined == {**objects.HEADER, "eventBurst": 31, "maxPods": BAD}
     configmap["data"]["kubelet"] = json.dumps({**joined, "maxPods": 50, "eventRecordQPS": 7})
+    if playbook == "rollback":
+        before = json.dumps(configmap["data"])
+        checked = play(ansible, playbook, kubelet_config_kubeadm="check")
+        assert checked.code == 0 and "eventBurst" in checked.output, checked.output
+        assert json.dumps(fresh.configmaps[KUBEADM]["data"]) == before
     back = play(ansible, playbook, **update)
     assert back.code == 0, back.output
     assert json.loads(fresh.configmaps[KUBEADM]["data"]["kubelet"]) == {
