@@ -245,7 +245,8 @@ def sanity(session: nox.Session) -> None:
     if ignored:
         session.error(f"sanity passes without ignore files: remove {', '.join(map(str, ignored))}")
     # galaxy.yml leaves the folder out, which is two thirds of the lines. ruff lints it in the short tier.
-    newest(session).run("python tools/sanity.py", str(CACHE / "sanity"), "--exclude", "tests/", *session.posargs)
+    given = session.posargs or ["--exclude", "tests/"]
+    newest(session).run("python tools/sanity.py", str(CACHE / "sanity"), *given)
 
 
 @gate("slow", "long")
