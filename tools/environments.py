@@ -187,7 +187,9 @@ def browser_tools(session: nox.Session) -> Tools:
         if os.geteuid() != 0 or not Path("/etc/debian_version").exists():
             packages = "apt-get install chromium chromium-driver"
             session.skip(f"there is no Chromium, and installing it takes root on Debian: {packages}")
-        session.run("apt-get", "update", "--quiet", external=True, silent=True)
-        install = ["apt-get", "install", "--quiet", "--yes", "--no-install-recommends", "chromium", "chromium-driver"]
+        # A lab may be built at the same time, which also installs packages: tests/lab/build.py.
+        session.run("flock", "/var/lib/apt/lists", "apt-get", "update", "--quiet", external=True, silent=True)
+        install = ["apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "--quiet", "--yes", "--no-install-recommends"]
+        install += ["chromium", "chromium-driver"]
         session.run(*install, external=True, silent=True, env={"DEBIAN_FRONTEND": "noninteractive"})
     return Tools(session, "browser", BROWSER)

@@ -80,14 +80,21 @@ def provisioners(cache: Cache) -> Path:
     return cache.provisioners
 
 
+def _update_lists() -> None:
+    """Update apt's lists. apt does not wait for their lock, so flock does, as in tools/environments.py."""
+    run("flock", "/var/lib/apt/lists", "apt-get", "update", "-q")
+
+
 def _install_host_packages() -> None:
     absent = [name for name in HOST_PACKAGES if run("dpkg", "-s", name, check=False).returncode]
     if absent:
         progress(f"installing Debian packages: {' '.join(absent)}")
-        run("apt-get", "update", "-q")
+        _update_lists()
         # etcd's package would start its service; the lab starts etcd itself.
         environment = {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
-        run("apt-get", "install", "-y", "-q", "--no-install-recommends", *absent, env=environment)
+        # The gate `browser` may install packages at the same time.
+        wait = ["-o", "DPkg::Lock::Timeout=600"]
+        run("apt-get", *wait, "install", "-y", "-q", "--no-install-recommends", *absent, env=environment)
 
 
 def _candidate(package: str) -> str:
@@ -97,7 +104,7 @@ def _candidate(package: str) -> str:
         if found:
             return found.group(1)
         if not attempt:
-            run("apt-get", "update", "-q")
+            _update_lists()
     raise LabError(f"apt knows no package {package}: the lab needs Debian 12 (bookworm) with its main component")
 
 
