@@ -37,15 +37,17 @@ UNITS = [
 @pytest.fixture
 def notify(role: Role, request: pytest.FixtureRequest) -> t.Iterator[Role]:
     """Yield a node whose unit has these settings; restore the unit afterwards, and the node's own configuration."""
-    role.node.run(f"cat > {DROPIN} && systemctl daemon-reload && systemctl restart kubelet", stdin=request.param)
-    role.bench.wait(role.bench.healthy, 60, "healthz")
-    assert role.node.unit_property("Type") == "notify"
-    layout = role.layout()
     try:
-        yield role
+        role.node.run(f"cat > {DROPIN} && systemctl daemon-reload && systemctl restart kubelet", stdin=request.param)
+        role.bench.wait(role.bench.healthy, 60, "healthz")
+        assert role.node.unit_property("Type") == "notify"
+        layout = role.layout()
+        try:
+            yield role
+        finally:
+            if role.layout() != layout:
+                role.play(None, "", tasks_from="reset")
     finally:
-        if role.layout() != layout:
-            role.play(None, "", tasks_from="reset")
         role.node.run(f"rm -f {DROPIN} && systemctl daemon-reload && systemctl restart kubelet")
 
 
