@@ -159,7 +159,9 @@ def _to_own_files(group: Group) -> None:
 
 @pytest.mark.long_on_sim
 def test_the_life_of_a_group_without_logins(group: Group) -> None:
-    """Where the kubelets of canary and twin read drop-ins, these are migrated to drop-ins."""
+    """Where the kubelets of canary and twin read drop-ins, these are migrated to drop-ins. In the short tier, no other
+    test rolls back a checkpoint on real kubelets.
+    """
     before = group.look()
     local = group.qps()
     group.declare({"kubeAPIQPS": 61})
