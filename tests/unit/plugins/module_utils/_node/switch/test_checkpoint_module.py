@@ -224,7 +224,7 @@ def test_a_reset_with_a_damaged_last_known_good(node: Node) -> None:
 @pytest.mark.parametrize("good", [True, False])
 @pytest.mark.parametrize("pretend", [True, False])
 def test_a_reset_after_a_rollback_that_was_stopped_before_it_switched(node: Node, good: bool, pretend: bool) -> None:
-    """What has failed still runs. The reset ends that revert, or is on trial with what was good before as way back."""
+    """What has failed still runs. The reset ends that revert, or its trial reverts to what was good before."""
     if good:
         graduate(node, "a")
     assign(node, "b")
