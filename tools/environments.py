@@ -188,7 +188,7 @@ def browser_tools(session: nox.Session) -> Tools:
             packages = "apt-get install chromium chromium-driver"
             session.skip(f"there is no Chromium, and installing it takes root on Debian: {packages}")
         # A lab may be built at the same time, which also installs packages: tests/lab/build.py.
-        session.run("flock", "/var/lib/apt/lists", "apt-get", "update", "--quiet", external=True, silent=True)
+        session.run("flock", "/var/lib/dpkg", "apt-get", "update", "--quiet", external=True, silent=True)
         install = ["apt-get", "-o", "DPkg::Lock::Timeout=600", "install", "--quiet", "--yes", "--no-install-recommends"]
         install += ["chromium", "chromium-driver"]
         session.run(*install, external=True, silent=True, env={"DEBIAN_FRONTEND": "noninteractive"})

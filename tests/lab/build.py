@@ -82,7 +82,7 @@ def provisioners(cache: Cache) -> Path:
 
 def _update_lists() -> None:
     """Update apt's lists. apt does not wait for their lock, so flock does, as in tools/environments.py."""
-    run("flock", "/var/lib/apt/lists", "apt-get", "update", "-q")
+    run("flock", "/var/lib/dpkg", "apt-get", "update", "-q")
 
 
 def _install_host_packages() -> None:
