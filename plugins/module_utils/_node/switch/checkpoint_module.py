@@ -249,9 +249,8 @@ class _Run:
     def _switch_to_local(self, active: Source) -> None:
         """Put the local config on trial. It reverts to what is on trial itself only if that was confirmed."""
         armed, tried = quietly(self.store.trial), self.arming.unverified(active)
-        has_failed = armed is not None and armed.to == active and bool(armed.failed)
-        if has_failed and self.store.resolve().target == self.store.target(None):
-            # A revert that was interrupted leads to the local config, too. Nothing must lead back to what has failed.
+        if self.arming.reverts_to_local(active):
+            # Nothing must lead back to what has failed.
             self._settle_active()
             self.waiting = True
         elif armed is None or tried is None:

@@ -279,6 +279,13 @@ class Arming:
             return None
         return last
 
+    def reverts_to_local(self, active: Source) -> bool:
+        """Return whether what is active has failed, and its revert, which was interrupted, leads to the local one."""
+        last = quietly(self.store.trial)
+        if last is None or last.to != active or not last.failed:
+            return False
+        return bool(self.store.resolve().target == self.store.target(None))
+
     def before_a_lost_reset(self) -> Source | None:
         """Return what ran before a reset whose trial is unreadable: its kubelet may never have been restarted."""
         store = self.store
