@@ -21,7 +21,7 @@ COLLECTION = "livenodes.kubelet"
 ROLLOUT = "__kubelet_config_rollout"
 BATCH = "__kubelet_config_batch"
 
-OF_ROLLOUT = frozenset({"gate", "drain", "revert", "uncordon", "stop"})
+OF_ROLLOUT = frozenset({"gate", "admit", "drain", "revert", "uncordon", "stop"})
 """The steps of the role C(rollout). A play may list the roles with the other ones itself."""
 STEPS: dict[str, Step] = {**steps.STEPS, **moves.STEPS, **endings.STEPS}
 
@@ -111,6 +111,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         task = self._task.copy()
         task.action = f"{COLLECTION}.{step.module}"
         task.args = dict(options)
+        task.check_mode = task.check_mode or step.dry_run
         result = self._action(task).run(task_vars=variables)
         # As that module shows them.
         self._task.args = {**self._task.args, **task.args}

@@ -29,6 +29,7 @@ options:
   step:
     description:
       - The step.
+      - With V(admit), a dry run asks the API server whether it would refuse the first write to the nodes to drain.
       - With V(stop), the module fails with one sentence on where the rollout stopped.
       - With V(report_assigned) and V(report_verified), it fails if the node of the host has failed. These two run on
         each host.
@@ -36,6 +37,7 @@ options:
     required: true
     choices:
       - gate
+      - admit
       - drain
       - revert
       - uncordon

@@ -11,6 +11,8 @@ import typing as t
 
 import pytest
 
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.errors import ApiError
+from ansible_collections.livenodes.kubelet.plugins.module_utils._config.values import annotation
 from tests.contract.clusters import CONFIGMAPS, NODES, Contracted, configmap
 from tests.lab.objects import bare_node
 from tests.support.plays.ansible import Ansible
@@ -58,3 +60,23 @@ def test_pause(around: Contracted, group: list[str], ansible: Ansible) -> None:
     assert remedy[:6] == ["kubectl", "-n", "kube-system", "patch", "configmap", PAUSE]
     around.call("PATCH", f"{CONFIGMAPS}/{PAUSE}", json.loads(remedy[-1]))
     assert not ansible.module("kubelet_rollout_gate", options)["failed"]
+
+
+def test_a_dry_run_is_answered_like_a_write_and_stores_nothing(around: Contracted, group: list[str]) -> None:
+    """So a rollout asks before a drain whether an assignment would be refused. No watch shows it to a follower."""
+    session, path = around.session, f"{NODES}/{group[0]}"
+    revision = around.get(path)["metadata"]["resourceVersion"]
+    dry, real = ({"metadata": {"annotations": {annotation.SOURCE: value}}} for value in ("dry", "real"))
+    assert session.patch(path, dry, True)["metadata"]["annotations"][annotation.SOURCE] == "dry"
+    with pytest.raises(ApiError, match="Required value") as refused:
+        session.patch(path, {"spec": {"configSource": {"configMap": {"namespace": "kube-system"}}}}, True)
+    assert refused.value.status == 422
+    with pytest.raises(ApiError) as outdated:
+        session.patch(path, {"metadata": {"resourceVersion": "1"}, "spec": {"unschedulable": True}}, True)
+    assert outdated.value.status == 409
+    session.patch(path, real)
+    query = [("watch", "true"), ("resourceVersion", revision), ("timeoutSeconds", 2)]
+    query.append(("fieldSelector", f"metadata.name={group[0]}"))
+    seen = [json.loads(line)["object"]["metadata"] for line in session.lines(NODES, query, 10.0) if line]
+    noted = [meta.get("annotations", {}).get(annotation.SOURCE) for meta in seen]
+    assert "real" in noted and "dry" not in noted

@@ -1,12 +1,14 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The steps of a reset, and of a migration between Node.spec.configSource and checkpoints. See steps.py."""
+"""What precedes a drain, the steps of a reset, and of a migration between Node.spec.configSource and checkpoints. See
+steps.py.
+"""
 
 from __future__ import annotations
 
 import functools
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 from ...module_utils._config import delivery as deliveries
 from ...module_utils._config.delivery import CHECKPOINT, NATIVE
@@ -15,9 +17,11 @@ from .batch import At, Found, Result
 from .steps import (
     FOLLOWING,
     NODE_NAME,
+    TRIAL,
     WAIT,
     Options,
     Step,
+    assign,
     by_transport,
     copies,
     following,
@@ -25,9 +29,48 @@ from .steps import (
     leased,
     never,
     with_rows,
+    with_unreached,
 )
 
 WAITING = (NODE_NAME, WAIT)
+NO_DRY_RUN = "does not support dry run"
+"""What the API server answers for a webhook that it asks for writes only."""
+
+
+def _admit(at: At) -> Options | None:
+    """Return the options of the first write to the nodes that are drained next."""
+    names = at.found.open(at.batch.drain)
+    if not names or at.play.check_mode:
+        return None
+    sources, moving = {}, {}
+    for name in names:
+        if name in at.batch.sources:
+            sources[name] = at.batch.sources[name]
+            # A migration has a delivery of its own.
+            moving[name] = {key: value for key, value in sources[name].items() if key != "delivery"}
+    batch, found = at.batch._replace(names=names, sources=sources), at.found._replace(moving=moving)
+    options = FIRST_WRITES[batch.steps](at._replace(batch=batch, found=found))
+    return options if options and options["sources"] else None
+
+
+def _denied(result: Result) -> dict[str, Any]:
+    """Return the rows of nodes whose first write would be refused.
+
+    Some webhooks admit writes and no dry runs (sideEffects of a ValidatingWebhookConfiguration in Kubernetes).
+    """
+    found = {}
+    for name, row in (result.get("nodes") or {}).items():
+        if not row["ok"] and NO_DRY_RUN not in row["message"]:
+            found[name] = row
+    return found
+
+
+def _admitted(at: At, result: Result) -> Found:
+    return at.found.adding({"nodes": _denied(result)})
+
+
+def _without_changes(_at: At, result: Result) -> Mapping[str, Any]:
+    return {"changed": False, "nodes": _denied(result)}
 
 
 def _reset(at: At) -> Options | None:
@@ -137,7 +180,23 @@ def _waiting(at: At) -> dict[str, Any]:
     return {"wait": True, "wait_timeout": at.play.variable(WAIT)}
 
 
+FIRST_WRITES: Mapping[str, Callable[[At], Options | None]] = {
+    goals.ASSIGN: assign,
+    goals.RESET: _reset,
+    goals.entry_point(CHECKPOINT): _annotate,
+    goals.entry_point(NATIVE): _assign_native,
+}
+"""The first write to the nodes of a batch, by how it changes them."""
 STEPS = {
+    # Ask the API server whether it would refuse the first write to a node: its pods would move for nothing.
+    "admit": Step(
+        _admit,
+        reads=(NODE_NAME, TRIAL, WAIT),
+        begin=with_unreached,
+        after=_admitted,
+        more=_without_changes,
+        dry_run=True,
+    ),
     # Remove the config sources of the batch.
     "reset": Step(_reset, reads=(NODE_NAME, *FOLLOWING), more=_to_reset),
     # Wait until the kubelets run their local configuration.

@@ -69,6 +69,8 @@ class Step(NamedTuple):
     """
     problem: Callable[[At, str], str] = lambda _at, _reason: ""
     """Returns why the step fails without a call, for the message of the task that failed before it."""
+    dry_run: bool = False
+    """Whether the module runs as in check mode: it asks the API server, and writes nothing."""
 
 
 def _gate(at: At) -> Options:
@@ -134,7 +136,7 @@ def _to_reach(at: At, _result: Result) -> Mapping[str, Any]:
     return {"on_hosts": reached, "steps": at.batch.steps, "on_nodes": at.batch.on_nodes}
 
 
-def _with_unreached(at: At) -> At:
+def with_unreached(at: At) -> At:
     if not at.batch.reach:
         return at
     lost = rows.unreached(at.batch.hosts, at.play.of_host, "rollout_reached")
@@ -162,7 +164,8 @@ def _drained(at: At, result: Result) -> Found:
     return at.found.adding(result, pods=pods, drained=True)
 
 
-def _assign(at: At) -> Options:
+def assign(at: At) -> Options:
+    """Return the options of the assignment."""
     return {
         "sources": by_transport(at, rows.open_sources(at.batch.sources, at.found.rows)),
         "rollout": at.batch.name,
@@ -325,10 +328,10 @@ STEPS = {
         after=_begun,
         more=_to_reach,
     ),
-    # Drain the nodes whose hosts can be reached.
-    "drain": Step(_drain, "node_drain", reads=(NODE_NAME, *DRAINING), begin=_with_unreached, after=_drained),
+    # Drain the nodes that can be changed.
+    "drain": Step(_drain, "node_drain", reads=(NODE_NAME, *DRAINING), after=_drained),
     # Assign the config sources of the batch.
-    "assign": Step(_assign, reads=(*PLANNED, *FOLLOWING), after=_assigned, more=copies),
+    "assign": Step(assign, reads=(*PLANNED, *FOLLOWING), after=_assigned, more=copies),
     # Ask the API server as for an assignment, and write nothing.
     "rehearse": Step(_rehearse, reads=PLANNED, after=_assigned, more=copies),
     # Wait until the kubelets of the batch run what they should.

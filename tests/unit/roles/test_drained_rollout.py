@@ -17,6 +17,7 @@ from tests.sim.api.refusal import Refusal
 from tests.sim.played import LEASES, PlayedCluster, played_ansible
 from tests.sim.switched import SwitchedCluster, switched_ansible
 from tests.support.api import objects
+from tests.support.api.calls import NODES
 from tests.support.plays.ansible import Ansible
 from tests.support.plays.permissions import USER, manifest, permissions, used
 
@@ -91,6 +92,58 @@ def test_a_preparation_that_fails_releases_the_lease(ansible: Ansible, fleet: Ke
     run = ansible.playbook("rollout")
     assert run.code != 0 and "nodes is forbidden" in run.output, run.output
     assert (fleet.assigned, fleet.cordoned(), fleet.claims.items) == (set(), {"n1"}, {})
+
+
+DENIED = "ValidatingAdmissionPolicy 'changes' denied request: user ops may not change this Node"
+
+
+class Denying(PlayedCluster):
+    """A cluster whose admission policy denies to write the source of the nodes of `denied`."""
+
+    denied: t.Collection[str] = ()
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(*names)
+        self.dry_runs: list[str] = []
+
+    def serve(self, method: str, url: str, body: t.Any, request: Request) -> tuple[int, t.Any]:
+        """Answer one request."""
+        name = request.path.rpartition("/")[2]
+        if request.path == f"{NODES}/{name}" and method == "PATCH" and "configSource" in body.get("spec", {}):
+            if "dryRun" in request.query:
+                self.dry_runs.append(name)
+            if name in self.denied:
+                raise Refusal(403, f'nodes "{name}" is forbidden: {DENIED}')
+        return super().serve(method, url, body, request)
+
+
+@pytest.mark.parametrize(
+    ("playbook", "drain"),
+    [
+        ("rollout", "always"),
+        *(pytest.param(*given, marks=pytest.mark.long) for given in (("reset", "always"), ("rollout", "never"))),
+    ],
+)
+@pytest.mark.fault(case=30)
+def test_a_node_whose_assignment_is_denied_is_not_drained(tmp_path: Path, playbook: str, drain: str) -> None:
+    """Its pods would move, and nothing could be changed. It is refused with the words of the assignment.
+
+    One request for a node to drain. Where nothing is drained there is none.
+    """
+    with Denying(*NAMES) as fleet:
+        given = {"kubelet_config": {"maxPods": 80}, "kubelet_config_drain": drain}
+        ansible = played_ansible(tmp_path, fleet, **given)
+        fleet.denied = NAMES
+        run = ansible.playbook(playbook)
+        assert run.code != 0 and f'Node n1: nodes \\"n1\\" is forbidden: {DENIED}' in run.output, run.output
+        assert "Untouched hosts: n2, n3" in run.output, run.output
+        assert (fleet.cordons, fleet.assigned, fleet.claims.items) == ([], set(), {})
+        assert fleet.dry_runs == (["n1"] if drain == "always" else [])
+        fleet.denied = ()
+        del fleet.dry_runs[:]
+        again = ansible.playbook(playbook, "-e", "kubelet_config_serial=3", "-e", "kubelet_config_max_unavailable=3")
+        assert (again.code, fleet.cordoned(), fleet.assigned) == (0, set(), {*NAMES}), again.output
+        assert sorted(fleet.dry_runs) == ([*NAMES] if drain == "always" else [])
 
 
 class Lost(SwitchedCluster):

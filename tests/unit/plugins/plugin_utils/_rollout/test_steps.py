@@ -23,6 +23,7 @@ CONFIRMED = 2 * NODE + 2 + WAIT + PODS + SOAK + 30
 """Two waves of nodes, a second for each host, what the batch waits for, and the margin."""
 DRAINED = {"delete_emptydir_data": False, "force": True, "lease": LEASE, "state": "drained", "timeout": 600}
 DRAINS_N1 = {**DRAINED, "nodes": ["n1"]}
+DRAINS: dict[str, Any] = {"drain": ["n1"]}
 NONE_LEFT = {"n1": BAD, "n2": BAD}
 ASSIGNED = {"n1": {**BAD, "assigned": {"source": place("a"), "uid": "u"}}}
 ASSIGNS = {"rollout": "r1", "lease": LEASE}
@@ -35,6 +36,7 @@ FOUND = {"h1": {rows.HOST_ROW: {"ok": True, "message": "", "kubelet": {"v": 1}, 
 OF_FOUND = {"before": {"nodes": {}}, "hosts": {"n1": {"kubelet": {"v": 1}, "own": [1]}}}
 REVERTS = {"nodes": {"n1": ASSIGNED["n1"]["assigned"]}, "current": {"nodes": {"n1": {"variant": "v"}}}, **WAITING}
 MOVING = {"n1": place("a")}
+OF_HOST = {"sources": {"n1": {**place("a"), "delivery": "dropin"}}}
 TO_NATIVE = {"sources": MOVING, "delivery": "native"}
 WRITTEN: dict[str, Any] = {"rows": {"n1": row(), "n2": BAD}, "written": BOTH}
 LEAVES = {"nodes": ["n1"], "state": "absent", "lease": LEASE}
@@ -43,9 +45,28 @@ LEAVES = {"nodes": ["n1"], "state": "absent", "lease": LEASE}
 @pytest.mark.parametrize(
     ("step", "_case", "given", "options"),
     [
+        ("admit", "nothing is drained", at(), None),
+        ("admit", "check mode asks for it later", at({"drain": BOTH}, check_mode=True), None),
+        ("admit", "only verified", at({**DRAINS, "sources": {}}), None),
+        ("admit", "", at(DRAINS), {**ASSIGNS, "sources": {"n1": place("a")}, "undo": False}),
+        (
+            *("admit", "a host that cannot be reached", at({"drain": BOTH, "reach": BOTH}, UNREACHED)),
+            {**ASSIGNS, "sources": {"n1": place("a")}, "undo": False},
+        ),
+        (
+            *("admit", "reset", at({**DRAINS, "steps": "reset"})),
+            {"sources": {"n1": {}}, "state": "absent", "undo": False, "lease": LEASE},
+        ),
+        (
+            *("admit", "not by the delivery of its host", at({**DRAINS, **OF_HOST, "steps": "to_checkpoint"})),
+            {"sources": MOVING, "delivery": "checkpoint", "transport": "ssh", "lease": LEASE},
+        ),
+        (
+            *("admit", "", at({**DRAINS, **OF_HOST, "steps": "to_native"})),
+            {**TO_NATIVE, **WAITING, "wait": True},
+        ),
         ("drain", "nothing is drained", at(), None),
         ("drain", "both", at({"drain": BOTH}), {**DRAINED, "nodes": BOTH}),
-        ("drain", "a host that cannot be reached", at({"drain": BOTH, "reach": BOTH}, UNREACHED), DRAINS_N1),
         ("drain", "a node that the gate has not found", at({"drain": BOTH}, rows={"n2": BAD}), DRAINS_N1),
         ("assign", "without the failed", at(rows={"n2": BAD}), {**ASSIGNS, "sources": MOVING, "undo": False}),
         ("assign", "no lease", at({"undoes": "", "lease": {}}), {"sources": SOURCES, "rollout": "r1", "undo": True}),
@@ -151,12 +172,23 @@ def test_a_failure_of_single_nodes_fails_no_step(step: Step, result: dict[str, A
     assert step.goes_on(result) is goes_on
 
 
-def test_a_drain_adds_pods_and_keeps_the_reason_of_an_unreachable_host() -> None:
-    drain = STEPS["drain"]
-    given = at({"drain": ["n1"], "reach": ["n2"]}, UNREACHED, rows={"n2": BAD}, pods={"n1": {"a": 1}})
-    found = drain.after(drain.begin(given), {"nodes": {"n1": {"ok": True}}, "pods": {"n1": {"b": 1}}})
-    assert found.drained and found.pods == {"n1": {"b": 1}} and found.open(["n1", "n2"]) == ["n1"]
-    assert found.rows["n2"]["message"] == "was not switched: no route"
+def test_who_is_not_drained() -> None:
+    """Whose host cannot be reached, and who may not be changed. Nothing was written to the others."""
+    admit = STEPS["admit"]
+    given = admit.begin(at({"drain": ["n1"], "reach": ["n2"]}, UNREACHED, rows={"n2": BAD}))
+    assert given.found.rows["n2"]["message"] == "was not switched: no route"
+    dry_run = {"ok": False, "message": "webhook w does not support dry run"}
+    result = {"nodes": {"n1": {**BAD, "state": "unchanged"}, "n3": {"ok": True, "changed": True}, "n4": dry_run}}
+    found = admit.after(given, {**result, "changed": True})
+    assert found.open(["n1", "n2", "n3", "n4"]) == ["n3", "n4"] and not found.drained
+    assert admit.more(given, result) == {"changed": False, "nodes": {"n1": result["nodes"]["n1"]}}
+    assert [name for name, step in STEPS.items() if step.dry_run] == ["admit"]
+
+
+def test_a_drain_adds_pods() -> None:
+    given = at({"drain": ["n1"]}, pods={"n1": {"a": 1}})
+    found = STEPS["drain"].after(given, {"nodes": {"n1": {"ok": True}}, "pods": {"n1": {"b": 1}}})
+    assert found.drained and found.pods == {"n1": {"b": 1}}
 
 
 @pytest.mark.parametrize(
