@@ -161,7 +161,9 @@ def _to_remove(at: At, result: Result) -> Mapping[str, Any]:
 def _drop_annotation(at: At) -> Options | None:
     if not at.found.written:
         return None
-    return {"nodes": at.found.written, "state": "absent", "delivery": CHECKPOINT, **leased(at)}
+    # Its host has removed the checkpoint, and with it the follower.
+    options = {"nodes": at.found.written, "state": "absent", "delivery": CHECKPOINT, "transport": "ssh"}
+    return {**options, **leased(at)}
 
 
 def _verify_native(at: At) -> Options | None:

@@ -108,7 +108,7 @@ def make_step(
     `options`: those of TRANSPORT.
     """
     step = _without_orders(found, node, wanted, configs)
-    asked = orders(node, step.goal, wanted.transport, options)
+    asked = _standing_off(found, step) or orders(node, step.goal, wanted.transport, options)
     step = dataclasses.replace(step, orders=asked, fault=problem(node, wanted.transport))
     if asked is None or asked == node.orders:
         return step
@@ -233,6 +233,17 @@ def orders(node: nodes.Node, goal: Source, transport: str, options: t.Mapping[st
         return known
     trial = options.get("trial_seconds") or following.BY_DEFAULT.trial_seconds
     return Orders(API, known.attempt + 1, trial, options.get("confirm_seconds") or trial)
+
+
+def _standing_off(found: nodes.Node, step: Step) -> Orders | None:
+    """Return the orders with which a follower leaves a node alone that gets Node.spec.configSource, else None.
+
+    The annotation still names what the follower has switched to. It would do so again while Ansible removes that.
+    """
+    moves = step.goal is not None and not step.node.on_node
+    if not moves or not found.by_follower or found.source is None:
+        return None
+    return Orders(SSH, found.orders.attempt)
 
 
 def back(node: nodes.Node) -> dict[str, str | None]:

@@ -111,7 +111,7 @@ LEAVES = {"nodes": ["n1"], "state": "absent", "lease": LEASE}
         ("restore_all", "", at(moving=MOVING, attempted=True), TO_NATIVE),
         ("assign_native", "", at(moving=MOVING), {**TO_NATIVE, **WAITING, "wait": True}),
         ("drop_annotation", "its checkpoint is still there", at(on_hosts=NO_SPACE, **WRITTEN), None),
-        ("drop_annotation", "", at(**WRITTEN), {**LEAVES, "delivery": "checkpoint"}),
+        ("drop_annotation", "", at(**WRITTEN), {**LEAVES, "delivery": "checkpoint", "transport": "ssh"}),
         ("verify_native", "", at(**WRITTEN), {**VERIFIES, "nodes": ["n1"], "delivery": "native"}),
     ],
 )

@@ -90,6 +90,56 @@ def test_assign() -> None:
     assert result["configmaps"] == {}
 
 
+@pytest.mark.parametrize("given", ["delivery", "sources"])
+def test_a_migration_to_native_delivery_makes_the_follower_stand_off(given: str) -> None:
+    """With the same patch: the annotation still names the checkpoint, which the follower would otherwise switch to
+    again while Ansible removes it. Written again, it is no change.
+    """
+    api = Direct(_listening(Orders(API, 3)), configmaps=[configmap()])
+    source: dict[str, t.Any] = {**place("config-a"), "delivery": "native"}
+    wanted = {"delivery": "native", "sources": {"n1": place("config-a")}} if given == "delivery" else {}
+    wanted = {"sources": {"n1": source}, **wanted}
+    row = assign.assign(api, options(**wanted), False)["nodes"]["n1"]
+    (body,) = api.bodies(f"PATCH {NODES}/n1")
+    assert body["spec"]["configSource"] == {"configMap": place("config-a")}
+    assert body["metadata"]["annotations"][following.FOLLOW] == following.text(Orders(SSH, 3))
+    assert annotation.SOURCE not in body["metadata"]["annotations"]
+    assert (row["delivery"], row["transport"]) == ("native", SSH)
+    assert not assign.assign(api, options(**wanted), False)["changed"]
+
+
+@pytest.mark.parametrize(
+    "found", [{"answer": None}, {"orders": Orders(SSH, 3)}, {"source": None}], ids=["none", "stands off", "idle"]
+)
+def test_a_native_source_without_a_follower_that_acts(found: dict[str, t.Any]) -> None:
+    """Nothing more is written: there is none, it stands off, or its Node names no checkpoint."""
+    api = Direct(_listening(**found), configmaps=[configmap()])
+    wanted = {"n1": {**place("config-a"), "delivery": "native"}}
+    assign.assign(api, options(sources=wanted), False)
+    (body,) = api.bodies(f"PATCH {NODES}/n1")
+    assert following.FOLLOW not in body["metadata"].get("annotations", {})
+
+
+def test_the_removal_of_a_native_source_leaves_the_follower_at_work() -> None:
+    """One that was left over: the checkpoint stays."""
+    found = _listening(Orders(API, 3))
+    found["spec"]["configSource"] = {"configMap": place("config-a")}
+    api = Direct(found, configmaps=[configmap()])
+    assign.assign(api, options(state="absent", nodes=["n1"], delivery="native"), False)
+    assert "configSource" not in api.nodes["n1"]["spec"]
+    assert api.nodes["n1"]["metadata"]["annotations"][following.FOLLOW] == following.text(Orders(API, 3))
+
+
+def _listening(
+    orders: Orders | None = None, answer: Answer | None = UNUSED, source: dict[str, str] | None = A
+) -> dict[str, t.Any]:
+    """Return a Node whose kubelet runs config-a as a checkpoint, and follows Node.spec.configSource."""
+    more: dict[str, t.Any] = {"reported": RUNS_A} if source else {}
+    found = followed(source, orders, answer, config={}, **more)
+    found["status"]["nodeInfo"]["kubeletVersion"] = "v1.20.2"
+    return found
+
+
 def test_a_node_without_a_follower_is_refused_before_anything_is_written() -> None:
     refused(listed(followed(answer=None)), get(), words="no follower reports", transport=API)
 

@@ -68,6 +68,9 @@ FIRST = Orders(attempt=1)
         # Another run has changed the node over ssh.
         (Seen(A, FIRST, DONE, B, None), Action(ASSIGN)),
         (Seen(A, Orders(SSH, 2), DONE, B, None), Action(NOTHING)),
+        # It has returned it to its local configuration, as in a migration, and the source goes last.
+        (Seen(A, FIRST, DONE, None, None, has_store=True), Action(ASSIGN)),
+        (Seen(A, Orders(SSH, 1), DONE, None, None, has_store=True), Action(NOTHING)),
         # The source was removed.
         (Seen(None, Orders(attempt=2), DONE, A, None), Action(RESET)),
         (Seen(None, Orders(attempt=2), Answer(attempt=2), None, None), Action(NOTHING)),
