@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import shutil
 import tempfile
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.support.examples import examples
 from tests.support.node.simulated_unit import text
@@ -56,6 +57,8 @@ class AnySequence(RuleBasedStateMachine):
         self.assigned: dict[str, dict[str, str]] = {}
         # What the node's own file has held.
         self.owns = {text("good", "own")}
+        # The names of the sources whose last trial has failed.
+        self.failed: set[str] = set()
         self.allowed = 0
         self.good = ""
         self.full = self.replaced = self.torn = False
@@ -71,6 +74,13 @@ class AnySequence(RuleBasedStateMachine):
     def assign(self, behavior: str, policy: str, cut: int | None, power: bool) -> None:
         """A controller assigns a configuration, and may be lost on the way, alone or with the node."""
         entry, content = self._new(behavior, policy)
+        self.node.assign(entry, content, cut, power)
+
+    @rule(back=st.integers(0, 3), cut=CUTS, power=st.booleans())
+    def assign_again(self, back: int, cut: int | None, power: bool) -> None:
+        """A controller assigns one of the last configurations again, and may be lost on the way."""
+        content, entry = list(self.assigned.items())[-1 - back % len(self.assigned)]
+        self._touched(3 if json.loads(content)["behavior"] in ("bad", "dies") else 1)
         self.node.assign(entry, content, cut, power)
 
     @rule(behavior=BEHAVIORS, policy=POLICIES, cut=CUTS)
@@ -134,6 +144,21 @@ class AnySequence(RuleBasedStateMachine):
             self.node.slept += AN_HOUR
         elif "reboot" in what or what == "power cut":
             self.node.reboot(power_cut=what == "power cut")
+
+    @invariant()
+    def leads_back_to_nothing_that_has_failed(self) -> None:
+        """No trial reverts to a source whose own last trial has failed, as far as that was seen."""
+        armed = self._quietly(self.node.store().trial)
+        if armed is None or armed.to is None:
+            return
+        name = armed.to["name"]
+        if armed.failed:
+            self.failed.add(name)
+        elif armed.confirmed:
+            self.failed.discard(name)
+        back = armed.revert_to
+        if back is not None and back != armed.to:
+            assert back["name"] not in self.failed, "a trial reverts to what has failed"
 
     @rule(what=st.sampled_from(["stop", "start"]))
     def operate(self, what: str) -> None:

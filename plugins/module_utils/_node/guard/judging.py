@@ -182,6 +182,12 @@ class Reverts:
             return False
         return self.host.leads_to(former["to"]) and not self.host.leads_to(trial.revert_to)
 
+    def waits_for_restart(self, trial: Trial, facts: Facts) -> bool:
+        """Whether the kubelet was started with something else than what is active: the module was stopped before the
+        restart.
+        """
+        return self.read(trial, facts) != self.host.running() and not self._stopped_by_operator(facts)
+
     def _reads_active(self, trial: Trial | None, facts: Facts) -> bool:
         """Whether the kubelet was started with what `active` leads to now, so that a restart would change nothing.
 
@@ -243,7 +249,9 @@ class Judging:
         elif action.what == decide.KEEP:
             self.host.queue_report("not changed", error=action.reason)
             self.store.disarm()
-            progress = Progress()
+            self.host.remember(Progress())
+            restart = not starting and self.reverts.waits_for_restart(trial, facts)
+            return decide.REVERT if restart else decide.WAIT
         else:
             progress = self._report_stage(terms, progress, facts, action)
         self.host.remember(progress)

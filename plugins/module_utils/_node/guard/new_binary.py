@@ -174,8 +174,8 @@ class NewBinary:
         return choice._replace(refused=())
 
     def _sources(self) -> list[Source]:
-        """Return what is active, what the trial reverts to, and last-known-good, each once."""
-        trial, good = quietly(self.store.trial), quietly(self.store.last_known_good)
+        """Return what is active, what the trial reverts to, and last-known-good unless it has failed, each once."""
+        trial, good = quietly(self.store.trial), self.store.good_for_a_revert()
         found: list[Source] = []
         for source in (self.host.active_source(), trial.revert_to if trial else None, good):
             if source and source not in found:

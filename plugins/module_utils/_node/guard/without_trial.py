@@ -147,7 +147,7 @@ class WithoutTrial:
         if not self._may_be_left():
             return ""
         # The source of what is active is unknown after a crash that has emptied the trial.
-        active, source, good = self.host.running(), self.host.active_source(), quietly(self.store.last_known_good)
+        active, source, good = self.host.running(), self.host.active_source(), self.store.good_for_a_revert()
         ended = f"the kubelet ended {progress.failures} times with a configuration that never became last-known-good"
         reason = ended + decide.logged_last(facts.words)
         state_files = self._state_files_before(source)

@@ -67,7 +67,8 @@ class Store(StoreReader):
     def arm(self, armed: Trial) -> Trial:
         """Write the trial of a config, before the switch to it; return it with its digests. A failed one is recorded.
 
-        Raises StoreError when the config or what it reverts to is not whole, or has another key than the kubelet reads.
+        A last-known-good that has failed on trial again is forgotten. Raises StoreError when the config or what it
+        reverts to is not whole, or has another key than the kubelet reads.
         """
         if armed.failed:
             self.record(armed)
@@ -79,6 +80,9 @@ class Store(StoreReader):
                 self.check_key(source)
                 digests[name] = self.verify(source)
         armed = armed._replace(digests=digests, replaced=self._former(armed))
+        if self.good_for_a_revert() != quietly(self.last_known_good):
+            # Only the trial that this one replaces shows that it has failed.
+            self.forget_good()
         self.links.prepare(self.target(armed.revert_to))
         self.record(armed)
         return armed
@@ -231,7 +235,7 @@ class Store(StoreReader):
         A trial that would revert to it reverts to last-known-good if that is another source, else to the local config.
         """
         armed, good = quietly(self.trial), quietly(self.last_known_good)
-        instead = None if good == source else good
+        instead = None if good == source else self.good_for_a_revert()
         if armed is not None and armed.revert_to == source:
             if not armed.failed:
                 self.links.prepare(self.target(instead))

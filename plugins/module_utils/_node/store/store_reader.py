@@ -212,6 +212,13 @@ class StoreReader:
         """Return the source a revert leads to, None for the local config. Raises StoreError."""
         return self._source("last-known-good")
 
+    def good_for_a_revert(self) -> Source | None:
+        """Return last-known-good as far as it can be read; None if its last trial, a later one, has failed."""
+        good, armed = quietly(self.last_known_good), quietly(self.trial)
+        if armed is not None and armed.failed and armed.to == good:
+            return None
+        return good
+
     def graduated_with(self) -> str:
         """Return the kubelet version that verified the last-known-good ("v1.20.2"), empty when that is not known."""
         found = self._graduated.read()

@@ -236,7 +236,8 @@ class _Run:
                 self._undo(fresh, str(error))
                 raise
 
-        self._change(switch, assigned=source, active=source, error="", trial=values.trial(fresh))
+        predicted = {"assigned": source, "active": source, "lastKnownGood": self.store.good_for_a_revert()}
+        self._change(switch, **predicted, error="", trial=values.trial(fresh))
 
     def _undo(self, armed: Trial, reason: str) -> None:
         """End a trial whose switch failed. What a full disk cannot hold, the guard finds at its next look."""
@@ -283,7 +284,9 @@ class _Run:
         """Point `active` to the source that must run, if it points to another one."""
         store = self.store
         found = store.resolve()
-        if os.path.lexists(store.active) and found.target not in (None, quietly(store.running)):
+        # Only the copy of the local configuration may be damaged, which settling restores.
+        leads_somewhere = found.target is not None or quietly(store.local) is not None
+        if leads_somewhere and os.path.lexists(store.active) and found.target != quietly(store.running):
             self._change(store.settle, active=found.source)
 
     def _revert(self, armed: Trial) -> None:

@@ -265,7 +265,7 @@ class Arming:
             confirmed = last.revert_to if last.failed else last.to
             if confirmed != source and quietly(store.running) == store.target(confirmed):
                 return confirmed
-        return quietly(store.last_known_good)
+        return store.good_for_a_revert()
 
     def unverified(self, active: Source) -> Trial | None:
         """Return the trial of what is active, until that was confirmed and its kubelet is healthy; else None.
@@ -284,7 +284,7 @@ class Arming:
         last = quietly(self.store.trial)
         if last is None or last.to != active or not last.failed:
             return False
-        return bool(self.store.resolve().target == self.store.target(None))
+        return self.store.resolve().source is None
 
     def before_a_lost_reset(self) -> Source | None:
         """Return what ran before a reset whose trial is unreadable: its kubelet may never have been restarted."""
@@ -297,11 +297,13 @@ class Arming:
         return good
 
     def trial(self, source: Source | None, good: Source | None) -> Trial:
-        """Return the trial of a source, which reverts to `good` unless that is on trial now or failed last."""
+        """Return the trial of a source, which reverts to `good` unless that failed last.
+
+        If both are one source, the guard changes nothing: it is last-known-good, and of no other is more known.
+        """
         revert_to, last = good, quietly(self.store.trial)
-        if good == source or (last is not None and last.failed and last.to == good):
-            # What runs now is the better choice, if that is another source.
-            revert_to = self.store.resolve().source or good
+        if last is not None and last.failed and last.to == good:
+            revert_to = self.store.resolve().source
         return Trial(
             source,
             revert_to,

@@ -159,7 +159,7 @@ def test_all_states_in_sequence(run: Run, store: Store, tmp_path: Path, node: No
     assert outcome(done) == (True, True, "b", "b", "a", "")
     done = run("assigned", "a")
     assert status(done) == ("a", "a", "a", "")
-    assert done["trial"]["revert_to"] == source("b"), "what was active, even for an earlier last-known-good"
+    assert done["trial"]["revert_to"] == source("a"), "last-known-good stays: b was never confirmed"
 
     done = run("reset")
     assert outcome(done) == (True, True, None, None, None, "")

@@ -28,6 +28,10 @@ ENDS_ON_A_FULL_DISK: Steps = [
     ("roll_out", {"behavior": "bad", "policy": "none", "cut": None}),
     ("fault", {"fault": errno.ENOSPC}),
 ]
+AGAIN: Steps = [
+    ("assign", {"behavior": "deaf", "policy": "none", "cut": None, "power": False}),
+    ("assign_again", {"back": 1, "cut": None, "power": False}),
+]
 # Random sequences that failed, without the steps that do not matter.
 PINNED: dict[str, Steps] = {
     "a switch within a trial of another policy is interrupted, and the kubelet is stopped": [
@@ -208,6 +212,16 @@ PINNED: dict[str, Steps] = {
         ("undo", {"reset": False, "cut": 15, "connected": False}),
         ("undo", {"reset": True, "cut": None, "connected": False}),
     ],
+    "last-known-good is assigned again within the trial of what is deaf, and the controller is lost": AGAIN,
+    "last-known-good is assigned again within a trial, and the controller is lost before the restart": [
+        AGAIN[0],
+        ("assign_again", {"back": 1, "cut": 43, "power": False}),
+    ],
+    "last-known-good is assigned again and rolled back, and the next one is deaf": [
+        *AGAIN,
+        ("undo", {"reset": False, "cut": None, "connected": True}),
+        ("assign", {"behavior": "deaf", "policy": "none", "cut": None, "power": False}),
+    ],
 }
 
 AnySequence.TestCase.settings = settings_for(200, 20000)
@@ -221,5 +235,6 @@ def test_a_sequence_that_has_failed_before(steps: Steps) -> None:
     try:
         for name, options in [*begin, *steps]:
             getattr(machine, name)(**options)
+            machine.leads_back_to_nothing_that_has_failed()
     finally:
         machine.teardown()

@@ -256,6 +256,35 @@ def test_what_a_revert_led_to_stays_when_its_trial_is_lost(node: Node, dies: boo
     assert ("never became last-known-good" in node.error()) == dies
 
 
+def test_what_a_failed_last_known_good_has_reverted_to_is_not_left_for_that(node: Node) -> None:
+    """The controller has confirmed OTHER, whose trial was not over, when it put last-known-good on trial again."""
+    node.switch()
+    node.store.graduate(SOURCE, "v1.20.2")
+    node.switch(OTHER, confirmed=True)
+    node.switch(back=OTHER)
+    node.start(1)
+    node.start(2)
+    assert node.ran[-1] == FORMER and node.trial().failed
+    node.seconds += 200
+    node.start(1)
+    node.start(2)
+    assert node.ran[-2:] == [FORMER, LOCAL] and node.reason() == "reverted to the local configuration"
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_what_stays_is_started_if_the_module_was_stopped_before_that(node: Node, stopped: bool) -> None:
+    """Last-known-good was put on trial again, within the trial of OTHER, which the kubelet still runs."""
+    node.switch()
+    node.store.graduate(SOURCE, "v1.20.2")
+    node.switch(OTHER)
+    node.assign(back=SOURCE, invocation=node.properties["InvocationID"], extra={"confirm_seconds": 60})
+    if stopped:
+        node.properties.update(ActiveState="inactive", SubState="dead", MainPID="0")
+    node.later(30, 3)
+    assert node.reason() == "not changed" and node.store.trial() is None
+    assert (node.restarts, node.ran[-1]) == ((0, FORMER) if stopped else (1, NEW))
+
+
 def left_on_a_full_disk(node: Node) -> None:
     """A revert to OTHER, which was not recorded, has been left for the local configuration as well."""
     node.store.stage(OTHER, {"kubelet": "{}"})

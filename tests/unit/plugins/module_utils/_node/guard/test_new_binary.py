@@ -93,6 +93,19 @@ def test_a_damaged_own_file_does_not_replace_the_saved_one(node: Node, kubelet: 
     assert node.ran[-1] == LOCAL and config(node) == "kind: KubeletConfiguration\n"
 
 
+def test_a_last_known_good_that_has_failed_gets_no_room(node: Node, kubelet: Kubelet) -> None:
+    """It was put on trial again while the controller had confirmed OTHER, whose trial was not over."""
+    node.switch(OTHER, confirmed=True, kubelet_version=OLD_VERSION)
+    node.switch(back=OTHER, kubelet_version=OLD_VERSION)
+    node.start(1)
+    node.start(2)
+    assert node.ran[-1] == OTHERS
+    node.own.write_text("kind: KubeletConfiguration\nmaxPods: 7\n")
+    kubelet.replace(NEW_VERSION, "SECOND")
+    node.start()
+    assert node.ran[-1] == LOCAL and WORDS in node.error() and "maxPods: 7" in config(node)
+
+
 @pytest.mark.fault(case=33)
 def test_a_refused_trial_makes_room_for_last_known_good(node: Node, kubelet: Kubelet, tmp_path: Path) -> None:
     state = tmp_path / "cpu_manager_state"

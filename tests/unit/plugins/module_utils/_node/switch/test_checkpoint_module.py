@@ -67,6 +67,10 @@ def runs(node: Node) -> dict[str, str] | None:
     return node.store.assigned()
 
 
+def runs_local(node: Node) -> bool:
+    return node.store.running() == node.store.target(None)
+
+
 @pytest.mark.parametrize("again", [True, False])
 @pytest.mark.fault(case=32)
 def test_a_second_change_keeps_the_state_files_that_belong_to_the_source_of_a_revert(
@@ -303,6 +307,54 @@ def test_a_revert_leads_to_what_was_confirmed_last(node: Node) -> None:
     node.store.revert("it failed too")
     assign(node, "b")
     assert node.trial().revert_to is None, "not to itself"
+
+
+def test_what_is_last_known_good_on_trial_again_does_not_revert_to_what_was_on_trial(node: Node) -> None:
+    """Nothing is known of that one. The guard leaves what is on trial, which has worked before."""
+    graduate(node, "a")
+    assign(node, "b")
+    assign(node, "a")
+    assert node.trial().revert_to == source("a")
+
+
+@pytest.mark.parametrize("healthy", [True, False])
+@pytest.mark.parametrize("pretend", [True, False])
+@pytest.mark.fault(case=76)
+def test_no_revert_leads_to_a_last_known_good_that_has_failed(node: Node, healthy: bool, pretend: bool) -> None:
+    """It has failed on trial again, and the local configuration runs. What comes after reverts there, too."""
+    graduate(node, "a")
+    assign(node, "b")
+    assign(node, "a")
+    node.call("rolled_back")
+    assert runs_local(node) and node.store.last_known_good() == source("a")
+    found = assign(node, "c", was_healthy=healthy, pretend=pretend)
+    assert (found["trial"]["revert_to"], found["lastKnownGood"]) == (None, None)
+    if not pretend:
+        assign(node, "d", was_healthy=False)
+        assert node.trial().revert_to is None, "also after several trials"
+        node.store.revert("it failed")
+        assert runs_local(node)
+
+
+def test_a_last_known_good_that_has_failed_is_tried_again(node: Node) -> None:
+    graduate(node, "a")
+    assign(node, "b")
+    assign(node, "a")
+    node.call("rolled_back")
+    graduate(node, "a")
+    assign(node, "b")
+    assert node.trial().revert_to == source("a")
+
+
+@pytest.mark.usefixtures("guarded")
+def test_a_reset_of_what_has_failed_does_not_lead_back_to_it(node: Node) -> None:
+    """The rollback was stopped before it switched, and the copy that the kubelet would read instead is damaged."""
+    assign(node, "b")
+    node.store.record(node.trial()._replace(failed="it was rolled back"))
+    Path(node.store.local_folder, "config", "kubelet").write_text("torn")
+    node.call("reset")
+    assert node.trial().to == source("b"), "a trial of the local configuration would lead back to what has failed"
+    assert runs_local(node)
 
 
 @pytest.mark.parametrize("call", ["_write_source", "point"])
