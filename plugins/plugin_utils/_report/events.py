@@ -35,7 +35,8 @@ REMEDIES = {
     "reassigned": "Find out which other controller or user assigned another source, then run the rollout again.",
     "pending": "Run the rollout again, with a longer kubelet_config_wait_timeout if the nodes are slow.",
     "refused": "Remove the reason that the node names, then run the rollout again.",
-    "unanswered": "Look at `journalctl -u livenodes-kubelet-follow` on the node, then run the rollout again.",
+    "unanswered": "Look at `journalctl -u livenodes-kubelet-follow` on the node. If its follower does not run, run the "
+    "playbook follow. Then run the rollout again.",
     "sync_error": "Push again; check the Node authorizer and the network between node and API server.",
     "not_listening": "Start the kubelet with --dynamic-config-dir and the gate DynamicKubeletConfig, "
     "or use checkpoint delivery.",

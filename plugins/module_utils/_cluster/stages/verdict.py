@@ -102,7 +102,8 @@ def _judge_answer(node: Node, expected: dict[str, str] | None) -> Verdict | None
         return Verdict(
             "pending",
             f"waiting for the follower on the node to take up {describe(expected)}; see "
-            "`journalctl -u livenodes-kubelet-follow` there",
+            "`journalctl -u livenodes-kubelet-follow` there. The playbook follow repairs a follower whose files were "
+            "damaged or removed",
         )
     if answer.refused and not node.error:
         return Verdict("refused", answer.refused, True)

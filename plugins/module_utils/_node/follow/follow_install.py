@@ -105,17 +105,58 @@ def present(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:
     wanted = limits_setting(options)
     key, metrics = known.get("key", options["key"]), options["metrics_dir"] or ""
     done = guard_steps.prepared(config_dir, unit, key, check, None, metrics, wanted)
-    text = service_text(config_dir).encode()
-    changed = done["changed"] or files.read(SERVICE_PATH) != text or not os.path.islink(WANTED_BY)
+    changed = done["changed"] or not _has_service(config_dir)
     if changed and not check:
-        files.write(SERVICE_PATH, text, 0o644)
-        files.swap_link(WANTED_BY, SERVICE_PATH)
-        unit.run(["systemctl", "daemon-reload"])
-        done["warnings"] += guard_install.restore_labels([SERVICE_PATH], unit.run)
+        done["warnings"] += _write_service(config_dir, unit)
     if not check:
         # Before the first start of a kubelet, its network may not be there yet.
         unit.run(["systemctl", "restart" if changed else "start", "--no-block", SERVICE])
     return {"changed": changed, "warnings": done["warnings"]}
+
+
+def restored(config_dir: str, unit: Unit, check: bool) -> dict[str, Any]:
+    """Write the service of an installed follower again if a person has edited or removed it; or only predict that.
+
+    Returns whether that is a change, and warnings: a change over ssh needs no follower. Lost limits are not restored,
+    since only the settings of its installation have them.
+    """
+    if _SETTING not in installed.settings(config_dir):
+        return {"changed": False, "warnings": _without_limits(config_dir)}
+    warnings: list[str] = []
+    try:
+        if _has_service(config_dir):
+            return {"changed": False, "warnings": []}
+        if not check:
+            warnings += _write_service(config_dir, unit)
+            unit.run(["systemctl", "restart", "--no-block", SERVICE])
+    except files.FileError as error:
+        return {"changed": False, "warnings": [f"the follower is not restored: {error}"]}
+    return {"changed": True, "warnings": warnings}
+
+
+def no_limits(config_dir: str) -> str:
+    """Return why a follower changes nothing while its limits are missing or damaged, and what to do."""
+    return (
+        f"the settings of the follower are missing or damaged ({installed.path(config_dir)}), so it changes nothing "
+        "on the node: run the playbook follow again"
+    )
+
+
+def _without_limits(config_dir: str) -> list[str]:
+    return [no_limits(config_dir)] if os.path.lexists(SERVICE_PATH) else []
+
+
+def _has_service(config_dir: str) -> bool:
+    """Return whether the service is as it was installed. Raises StoreError."""
+    return files.read(SERVICE_PATH) == service_text(config_dir).encode() and os.path.islink(WANTED_BY)
+
+
+def _write_service(config_dir: str, unit: Unit) -> list[str]:
+    """Write the service; return warnings. Raises StoreError."""
+    files.write(SERVICE_PATH, service_text(config_dir).encode(), 0o644)
+    files.swap_link(WANTED_BY, SERVICE_PATH)
+    unit.run(["systemctl", "daemon-reload"])
+    return guard_install.restore_labels([SERVICE_PATH], unit.run)
 
 
 def absent(options: dict[str, Any], check: bool, unit: Unit) -> dict[str, Any]:

@@ -89,13 +89,28 @@ class Follower:
         after = self._done(decide.action(seen), seen, records, facts)
         after = after._replace(format=following.FORMAT, facts=self._facts() if after != before else facts)
         if after != before:
-            # The uid refuses a Node that was created again during the look: what it names was not looked at.
-            uid, text = node["metadata"]["uid"], following.text(after)
-            body = {"metadata": {"uid": uid, "annotations": {following.FOLLOWER: text}}}
-            self.api.call("PATCH", self.path, body, MERGE_PATCH)
+            self._answer(node, after)
         if after.judged != before.judged:
             # The source may have changed with the verdict, or since.
             self.look()
+
+    def refuse(self, reason: str) -> None:
+        """Answer that the node does not take up what its Node names, unless that is answered. Raises ApiError."""
+        node = self.api.call("GET", self.path)
+        notes = node["metadata"].get("annotations") or {}
+        source = annotation.records(notes, None, None).source
+        orders, _fault = following.orders(notes)
+        before = following.answer(notes)[0] or Answer()
+        if orders.transport == following.SSH or (before.source, before.attempt) == (source, orders.attempt):
+            return
+        after = before._replace(configMap=dict(source or {}), attempt=orders.attempt, refused=reason, trial="")
+        self._answer(node, after._replace(format=following.FORMAT))
+
+    def _answer(self, node: Mapping[str, Any], answer: Answer) -> None:
+        # The uid refuses a Node that was created again during the look: what it names was not looked at.
+        notes = {following.FOLLOWER: following.text(answer)}
+        body = {"metadata": {"uid": node["metadata"]["uid"], "annotations": notes}}
+        self.api.call("PATCH", self.path, body, MERGE_PATCH)
 
     def _done(self, action: Action, seen: Seen, records: NodeRecords, facts: Config) -> Answer:
         """Do what was decided, and return the answer."""

@@ -163,12 +163,17 @@ def look(guard: Guard) -> int:
     from ..system.connection import ApiError
 
     allowed = follow_install.read_limits(guard.host.store.config_dir)
+    fault = ""
     if allowed is None:
-        sys.stderr.write("the settings of the follower are missing or damaged: run the playbook follow again\n")
-        return 1
+        fault = follow_install.no_limits(guard.host.store.config_dir)
+        sys.stderr.write(f"{fault}\n")
     try:
         server = api(guard)
-        follower.Follower(guard.host.store, allowed, server, server.node_name()).look()
+        at_node = follower.Follower(guard.host.store, allowed or follow_install.Limits(), server, server.node_name())
+        if fault:
+            at_node.refuse(fault)
+            return 1
+        at_node.look()
     except ApiError as error:
         sys.stderr.write(f"the node does not follow its Node yet, the follower will try again: {error}\n")
         return 1

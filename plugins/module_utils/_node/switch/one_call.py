@@ -96,8 +96,10 @@ def switched(options: Options, pretend: bool, unit: Unit) -> Result:
     with step("installing the guard", text):
         config_dir, key = options["config_dir"], options["source"]["kubelet_config_key"]
         steps.append(guard_steps.present(config_dir, unit, key, pretend, folder, options["metrics_dir"] or ""))
+        guard = steps[-1]
+        steps.append(follow_install.restored(config_dir, unit, pretend))
     with step("switching", text):
-        found = _found(seen, steps[-1], own, standing)
+        found = _found(seen, guard, own, standing)
         if options.get("first_start"):
             # Nothing is known of a kubelet that never ran, and its Node will be there once it has joined.
             found = found._replace(was_healthy=None, node_proof=True)

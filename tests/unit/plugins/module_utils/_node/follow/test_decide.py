@@ -193,10 +193,41 @@ class Installed:
     def remove(self) -> dict[str, t.Any]:
         return follow_install.absent({"config_dir": str(self.folder)}, False, t.cast("t.Any", self))
 
+    def restore(self, check: bool = False) -> dict[str, t.Any]:
+        return follow_install.restored(str(self.folder), t.cast("t.Any", self), check)
+
 
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
     return Installed(tmp_path, monkeypatch)
+
+
+def test_a_change_over_ssh_restores_the_service_of_the_follower(
+    node: Installed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person has edited or removed it. What is as it should be stays, and so does a node without a follower."""
+    service, wanted_by = node.folder / "follow.service", node.folder / "wanted-by"
+    monkeypatch.setattr(follow_install, "SERVICE_PATH", str(service))
+    monkeypatch.setattr(follow_install, "WANTED_BY", str(wanted_by))
+    calls: list[t.Any] = []
+    monkeypatch.setattr(node, "run", calls.append)
+    for damage in (lambda: None, lambda: service.write_text("edited"), wanted_by.unlink, service.unlink):
+        damage()
+        calls.clear()
+        assert node.restore(check=True)["changed"] and calls == []
+        assert node.restore() == {"changed": True, "warnings": []}
+        assert service.read_text() == follow_install.service_text(str(node.folder)) and wanted_by.is_symlink()
+        assert calls[-1] == ["systemctl", "restart", "--no-block", follow_install.SERVICE]
+        calls.clear()
+        assert node.restore() == {"changed": False, "warnings": []} and calls == []
+    service.chmod(0o666)
+    assert "others may write to it" in node.restore()["warnings"][0]
+    (node.folder / "guard/settings.json").write_text("{}")
+    found = node.restore()
+    assert not found["changed"] and "guard/settings.json" in found["warnings"][0]
+    assert "run the playbook follow" in found["warnings"][0]
+    service.unlink()
+    assert node.restore() == {"changed": False, "warnings": []}
 
 
 def test_the_metrics_go_with_the_guard(node: Installed) -> None:

@@ -124,6 +124,26 @@ def test_a_configmap_that_is_gone_is_refused_and_one_that_cannot_be_read_now_is_
         world.look(orders=Orders(attempt=2))
 
 
+def test_a_follower_without_limits_refuses_what_is_new_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.look()
+    world.calls.clear()
+    sent: list[t.Any] = []
+    call = world.call
+    monkeypatch.setattr(world, "call", lambda *given: (sent.append(given[0]), call(*given))[1])
+    for orders, requests in ((FIRST, ["GET"]), (Orders(attempt=2), ["GET", "PATCH"]), (Orders(attempt=2), ["GET"])):
+        sent.clear()
+        world.notes[following.FOLLOW] = following.text(orders)
+        world.follower.refuse("the settings are gone")
+        assert sent == requests
+    found, _fault = following.answer(world.notes)
+    assert found is not None
+    assert (found.source, found.attempt, found.refused, found.trial) == (A, 2, "the settings are gone", "")
+    assert found.facts == FACTS and world.calls == []
+    world.notes[following.FOLLOW] = following.text(Orders("ssh", attempt=3))
+    world.follower.refuse("the settings are gone")
+    assert sent == ["GET", "GET"]
+
+
 def test_own_files_that_changed_since_the_plan(world: World) -> None:
     """Those that cannot be read now did not change."""
     world.look()

@@ -216,6 +216,17 @@ def test_a_look_that_cannot_be_had(
     assert words in capsys.readouterr().err
 
 
+def test_lost_limits_are_answered_on_the_node(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller would wait for the answer of a follower that can only log why it has none."""
+    refused: list[str] = []
+    server = types.SimpleNamespace(node_name=lambda: "n7")
+    monkeypatch.setattr(status_reporter, "api_of", lambda *_given: server)
+    monkeypatch.setattr(follower.Follower, "refuse", lambda _self, reason: refused.append(reason))
+    (program / "settings.json").unlink()
+    assert guard_main.main(str(program), ["look"]) == 1
+    assert str(program / "settings.json") in refused[0] and "run the playbook follow" in refused[0]
+
+
 def test_a_look_is_at_the_node_of_the_kubelet(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[t.Any] = []
     change_settings(program, **FOLLOWS)

@@ -115,6 +115,12 @@ def test_a_switch(node: Node) -> None:
     assert armed.extra == {"confirm_seconds": 60, "was_healthy": True, "node_proof": False}
 
 
+def test_a_switch_restores_the_follower(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"changed": False, "warnings": ["the follower has no limits"]}
+    monkeypatch.setattr(one_call.follow_install, "restored", lambda *_given: found)
+    assert "the follower has no limits" in node.call("assigned")["warnings"]
+
+
 @pytest.mark.parametrize(("asked", "handed"), [(None, ""), ("", ""), ("/m", "/m")])
 def test_the_guard_gets_the_folder_of_its_metrics(node: Node, asked: str | None, handed: str) -> None:
     for state, name in (("staged", "program"), ("assigned", "install")):
