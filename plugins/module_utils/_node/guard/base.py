@@ -9,7 +9,7 @@ import contextlib
 import os
 import sys
 import time
-from typing import Any, Callable, ContextManager, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
 from ..records import json_file
 from ..records.json_file import MemoryFile
@@ -22,7 +22,7 @@ from ..store.store import Store
 from ..store.store_reader import StoreReader, quietly, wrong
 from ..store.trial import MEMORY, Moment, OrderedStop, Progress, ProgressFile, Trial
 from ..system import command, files, health
-from ..system.files import StoreError
+from ..system.files import FileError, StoreError
 from ..system.lock import locked
 from . import observe
 
@@ -222,9 +222,19 @@ class Host:
         version = trial.kubelet_version if trial else self.store.graduated_with()
         return health.runtime_socket(self.config(target), self.settings.argv, version)
 
-    def locked(self) -> ContextManager[None]:
-        """Lock the store. Raises LockError."""
-        return locked(self.store.config_dir, self.settings.lock_seconds)
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the store. Raises LockError if another process has the lock.
+
+        A lock that cannot be opened, such as a folder in its place, is one that no process has. It must not prevent a
+        revert.
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.store.config_dir, self.settings.lock_seconds))
+            except FileError as error:
+                sys.stderr.write(f"{error}\n")
+            yield
 
     def attempt(self, act: Callable[[], Any]) -> bool:
         """Return whether this was possible: a full disk must not prevent a revert."""

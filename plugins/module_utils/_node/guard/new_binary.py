@@ -20,7 +20,7 @@ from ..store.local import OVERRIDE
 from ..store.meta import Source
 from ..store.store_reader import LOCAL_TARGET, quietly
 from ..store.trial import Progress
-from ..system import command
+from ..system import command, files
 from ..system.files import StoreError
 from ..unit import dropin_folder
 from .base import Host
@@ -72,7 +72,7 @@ def _text(path: str) -> str:
     """Return the text of a config file. Raises OSError. In the place of our link in a drop-in folder nothing was."""
     if dropin_folder.is_link(path):
         return OVERRIDE.decode()
-    with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+    with open(path, encoding="utf-8", errors="surrogateescape", opener=files.at_once) as stream:
         return stream.read()
 
 

@@ -15,7 +15,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 from ..._config.fields import merged_dropins
 from ..._config.values.short_texts import flag
 from ..records import blockyaml
-from ..system import command, health
+from ..system import command, files, health
 from ..system.health import Endpoint, endpoint, kubelet_of
 from ..unit import dropin_folder
 from .decide import Unit
@@ -126,7 +126,7 @@ def merged(words: Sequence[str], folder: str = "", ours: str = "") -> Mapping[st
 def config_of(path: str | None) -> Mapping[str, Any]:
     """Return the fields of a config file, empty when it cannot be read."""
     try:
-        with open(path or "", encoding="utf-8") as stream:
+        with open(path or "", encoding="utf-8", opener=files.at_once) as stream:
             return _fields(stream.read())
     except (OSError, ValueError):
         return {}

@@ -211,7 +211,7 @@ def take(path: str) -> File:
     if os.path.basename(path) == LINK:
         return File(OVERRIDE)
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=files.at_once) as file:
             found = os.fstat(file.fileno())
             return File(file.read(), found.st_mode & 0o7777, found.st_uid, found.st_gid)
     except FileNotFoundError:

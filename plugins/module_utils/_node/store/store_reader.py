@@ -110,7 +110,11 @@ class Links:
             files.remove(self.last_resort, self.fs)
 
     def point(self, target: str) -> None:
-        """Point `active` to a target by one rename. Raises FileError; `active` is then unchanged."""
+        """Point `active` to a target by one rename. Raises FileError; `active` is then unchanged.
+
+        A copy of the config folder that has followed its links has a folder there, which no rename replaces.
+        """
+        files.set_folder_aside(self.active, self.fs)
         if files.link_target(self.prepared, self.fs) == target:
             files.move(self.prepared, self.active, self.fs)
             return

@@ -248,7 +248,7 @@ class _Run:
                 self.store.withdraw()
 
     def _switch_to_local(self, active: Source) -> None:
-        """Put the local config on trial. It reverts to what is on trial itself only if that was confirmed."""
+        """Put the local config on trial. It reverts to what is on trial itself only if that runs well."""
         armed, tried = quietly(self.store.trial), self.arming.unverified(active)
         if self.arming.reverts_to_local(active):
             # Nothing must lead back to what has failed.
@@ -256,9 +256,21 @@ class _Run:
             self.waiting = True
         elif armed is None or tried is None:
             self._switch(None, good=active)
-        elif tried.revert_to is not None or tried.confirmed:
-            self._switch(None, good=self._whole(tried.revert_to) or active)
         else:
+            self._switch_from_trial(active, armed, tried)
+
+    def _switch_from_trial(self, active: Source, armed: Trial, tried: Trial) -> None:
+        """Put the local config on trial in place of what is active, whose trial is `tried`. `armed`: the last one."""
+        self._whole(tried.revert_to)
+        good = self.store.resolve(tried._replace(failed=self.options["reason"])).source
+        is_known = tried.revert_to is not None or tried.confirmed
+        if good is None and is_known and (self.arming.healthy or armed != tried):
+            # Nothing else is whole. After an interrupted switch, a revert of the last trial may not lead there.
+            good = active
+        if good is not None:
+            self._switch(None, good=good)
+        else:
+            # The end of its trial leads to the local config, too.
             self._revert(armed)
             self.waiting = True
 

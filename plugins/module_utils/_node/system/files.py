@@ -217,6 +217,13 @@ def make_folder(path: str, fs: OS = DISK, mode: int = 0o700) -> None:
     sync_folder(parent, fs)
 
 
+def set_folder_aside(path: str, fs: OS) -> None:
+    """Give a folder a temporary name, durably, if there is one at a path. Raises FileError."""
+    found = _examined(path, fs)
+    if found is not None and stat.S_ISDIR(found.st_mode):
+        move(path, _temporary(os.path.dirname(path), os.path.basename(path), fs), fs)
+
+
 def remove(path: str, fs: OS = DISK) -> bool:
     """Remove a file or link durably; return whether it existed. Raises FileError."""
     try:
@@ -321,8 +328,13 @@ def text(path: str) -> str:
     """
     if "\0" in path:
         raise OSError(errno.EINVAL, "a path cannot contain a null byte", path)
-    with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+    with open(path, encoding="utf-8", errors="surrogateescape", opener=at_once) as stream:
         return stream.read()
+
+
+def at_once(path: str, flags: int) -> int:
+    """Open a file for `open` (its option `opener`), and never wait for one that is none, such as a FIFO."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def sha256(data: bytes) -> str:

@@ -287,12 +287,16 @@ def test_a_damaged_store_is_a_cause_in_the_status(
 
 
 @pytest.mark.parametrize(
-    ("word", "end"), [*((word, (1, "")) for word in ("tick", "report", "verify")), ("prestart", (0, "ran\n"))]
+    ("word", "end"),
+    [("tick", (0, "None\n")), ("report", (1, "")), ("verify", (1, "")), ("prestart", (0, "ran\n"))],
 )
 def test_an_error_of_the_store_is_one_line(
     program: Path, word: str, end: tuple[int, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A folder is in the place of the lock; what is asked before it does not matter here. The kubelet starts anyway."""
+    """A folder is in the place of the lock; what is asked before it does not matter here. The kubelet starts anyway.
+
+    The guard looks without it.
+    """
     Path(program.parent, "lock").mkdir()
     monkeypatch.setattr(observe, "kubelet", lambda *_words: observe.Kubelet(decide.Unit()))
 

@@ -285,6 +285,17 @@ def test_what_stays_is_started_if_the_module_was_stopped_before_that(node: Node,
     assert (node.restarts, node.ran[-1]) == ((0, FORMER) if stopped else (1, NEW))
 
 
+@pytest.mark.parametrize("made", [os.mkdir, lambda path: os.symlink("/dev/null", path)], ids=["folder", "link"])
+def test_a_lock_that_no_process_can_have_prevents_no_revert(node: Node, made: t.Callable[[str], object]) -> None:
+    node.switch()
+    lock = f"{node.store.config_dir}/lock"
+    os.unlink(lock)
+    made(lock)
+    node.start(1)
+    node.start(2)
+    assert node.ran[-1] == LOCAL and node.trial().failed
+
+
 def left_on_a_full_disk(node: Node) -> None:
     """A revert to OTHER, which was not recorded, has been left for the local configuration as well."""
     node.store.stage(OTHER, {"kubelet": "{}"})

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import observe
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard import new_binary, observe
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.guard.decide import Unit
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store import local
+from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
 
 
 def test_the_start_of_the_kubelet_is_reported_by_the_current_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,6 +107,15 @@ def test_drop_ins_decide_where_healthz_is(tmp_path: Path) -> None:
     assert observe.target([*words, f"--config-dir={folder}", "--healthz-port=4"]).port == 4
     (tmp_path / "other").write_text("eventBurst: 7\n")
     assert observe.merged(words, str(folder), str(tmp_path / "other")) == {"healthzPort": 2, "eventBurst": 7}
+
+
+def test_a_config_file_that_is_no_file_delays_no_start(tmp_path: Path) -> None:
+    """To open a pipe that no process writes would take for ever."""
+    path = str(tmp_path / "kubelet")
+    os.mkfifo(path)
+    assert observe.config_of(path) == {}
+    assert new_binary._text(path) == files.text(path) == ""
+    assert local.take(path).data == b""
 
 
 def test_the_command_line_of_a_process() -> None:

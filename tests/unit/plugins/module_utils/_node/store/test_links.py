@@ -81,6 +81,20 @@ def test_a_file_in_the_place_of_the_link_is_named(links: Links) -> None:
         links.running()
 
 
+@pytest.mark.parametrize("prepared", [True, False])
+def test_a_folder_in_the_place_of_active_prevents_no_revert(
+    links: Links, disk: NoRoom, tmp_path: Path, prepared: bool
+) -> None:
+    """A copy of the config folder that has followed its links. It is swept later, as what a power cut has left."""
+    links.prepare(ONE)
+    Path(links.active).mkdir()
+    Path(links.active, "kubelet").write_text("{}")
+    disk.full = prepared
+    links.point(ONE if prepared else LOCAL_TARGET)
+    assert links.running() == (ONE if prepared else LOCAL_TARGET)
+    assert [path.read_text() for path in tmp_path.glob("tmp_active.*/kubelet")] == ["{}"]
+
+
 def test_nothing_is_prepared_on_a_full_disk(links: Links, disk: NoRoom) -> None:
     """So a switch is refused that a full disk could not revert."""
     disk.full = True

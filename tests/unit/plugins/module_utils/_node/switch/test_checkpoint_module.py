@@ -225,6 +225,25 @@ def test_a_reset_with_a_damaged_last_known_good(node: Node) -> None:
 
 
 @pytest.mark.usefixtures("guarded")
+@pytest.mark.parametrize("confirmed", [True, False])
+@pytest.mark.parametrize("damaged", [True, False])
+def test_a_reset_does_not_lead_back_to_what_is_on_trial_and_not_healthy(
+    node: Node, confirmed: bool, damaged: bool
+) -> None:
+    """Its trial would have led to the local configuration, as the reset does. So the reset ends that trial."""
+    if damaged:
+        graduate(node, "a")
+    assign(node, "b")
+    if confirmed:
+        node.call("confirmed")
+    if damaged:
+        Path(node.store.config_dir, node.store.target(source("a")), "kubelet").write_text("torn")
+    done = node.call("reset", was_healthy=False)
+    assert done["restart_needed"] and runs_local(node)
+    assert node.trial().to == source("b") and node.trial().failed, "no trial leads back"
+
+
+@pytest.mark.usefixtures("guarded")
 @pytest.mark.parametrize("good", [True, False])
 @pytest.mark.parametrize("pretend", [True, False])
 def test_a_reset_after_a_rollback_that_was_stopped_before_it_switched(node: Node, good: bool, pretend: bool) -> None:
