@@ -254,6 +254,9 @@ class _Run:
             # Nothing must lead back to what has failed.
             self._settle_active()
             self.waiting = True
+        elif armed is None and not self.arming.healthy:
+            # Its trial is lost. Nothing else shows that what is active has ever run well.
+            self._switch(None, good=self._whole(self.store.good_for_a_revert()))
         elif armed is None or tried is None:
             self._switch(None, good=active)
         else:

@@ -222,6 +222,12 @@ PINNED: dict[str, Steps] = {
         ("undo", {"reset": False, "cut": None, "connected": True}),
         ("assign", {"behavior": "deaf", "policy": "none", "cut": None, "power": False}),
     ],
+    "the trial of what is deaf is lost, and the reset led back to it": [
+        ("assign", {"behavior": "deaf", "policy": "none", "cut": None, "power": False}),
+        ("fault", {"fault": "dependency"}),
+        ("tear", {"name": "store/trial", "half": True}),
+        ("undo", {"reset": True, "cut": None, "connected": True}),
+    ],
 }
 
 AnySequence.TestCase.settings = settings_for(200, 20000)

@@ -244,6 +244,23 @@ def test_a_reset_does_not_lead_back_to_what_is_on_trial_and_not_healthy(
 
 
 @pytest.mark.usefixtures("guarded")
+@pytest.mark.parametrize(
+    ("good", "healthy", "reverts_to"),
+    [(True, True, source("b")), (True, None, source("b")), (True, False, source("a")), (False, False, None)],
+)
+def test_a_reset_of_what_runs_with_a_lost_trial(
+    node: Node, good: bool, healthy: bool | None, reverts_to: dict[str, str] | None
+) -> None:
+    """If its kubelet is not healthy, nothing shows that it ever was."""
+    if good:
+        graduate(node, "a")
+    assign(node, "b")
+    Path(node.store.config_dir, "store", "trial").write_text("torn")
+    node.call("reset", was_healthy=healthy)
+    assert (node.trial().to, node.trial().revert_to) == (None, reverts_to)
+
+
+@pytest.mark.usefixtures("guarded")
 @pytest.mark.parametrize("good", [True, False])
 @pytest.mark.parametrize("pretend", [True, False])
 def test_a_reset_after_a_rollback_that_was_stopped_before_it_switched(node: Node, good: bool, pretend: bool) -> None:
