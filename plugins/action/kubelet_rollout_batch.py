@@ -99,6 +99,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         return Play(
             variable=variable,
             of_host=of_host,
+            dump=stages.found(None, "dump", variables),
             host=variables["inventory_hostname"],
             present=list(left),
             untouched=untouched,

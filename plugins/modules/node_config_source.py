@@ -117,6 +117,12 @@ options:
         module then names each field that has changed although no drop-in declares it. Such a change is a failure only
         with O(hosts), and only if nothing in there explains it.
     type: dict
+  current:
+    description:
+      - With O(state=present), the dump of the same run, from
+        RV(livenodes.kubelet.kubelet_configz_facts#module:kubelet_configz). What it has of a node is not read again for
+        RV(before), unless the node has another source or another version of the kubelet since.
+    type: dict
   hosts:
     description:
       - With O(state=verified), the results of M(livenodes.kubelet.kubelet_preflight_info) just before the switch, by
@@ -273,6 +279,7 @@ MODULE = controller_module.define(
         "wait_timeout": {"type": "int", "default": 180},
         "wait_sleep": {"type": "int", "default": 2},
         "before": {"type": "dict"},
+        "current": {"type": "dict"},
         "hosts": {"type": "dict"},
         "lease": {"type": "dict"},
         "rollout": {"type": "str"},

@@ -111,6 +111,8 @@ class Play(NamedTuple):
     """Returns a variable as a task reads it, None if it is not set."""
     of_host: Callable[[str, str], Any]
     """Returns what an earlier task or role has left on a host, by host and variable. This is slow."""
+    dump: Mapping[str, Any]
+    """What the role C(dump) has found last, empty without it."""
     host: str
     """The host of the task."""
     present: Sequence[str]

@@ -16,7 +16,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 
 from ...module_utils._cluster.rollout import settle
 from ...module_utils._config import delivery as deliveries
-from ...module_utils._config.delivery import NATIVE
+from ...module_utils._config.delivery import DROPIN, NATIVE
 from . import clock, rows
 from .batch import At, Found, Result
 
@@ -170,9 +170,26 @@ def assign(at: At) -> Options:
         "sources": by_transport(at, rows.open_sources(at.batch.sources, at.found.rows)),
         "rollout": at.batch.name,
         "undo": at.batch.undoes is not None,
+        **_dumped(at),
         **following(at),
         **leased(at),
     }
+
+
+def _dumped(at: At) -> dict[str, Any]:
+    """Return the option with the dump of the nodes that get a drop-in, which saves another read of their kubelets.
+
+    The dump may be of another rollout by now: only what this one was planned from counts.
+    """
+    nodes, known = at.play.dump.get("nodes") or {}, at.play.dump.get("variants") or {}
+    rows, variants = {}, {}
+    for name, source in at.batch.sources.items():
+        variant = (at.batch.before.get(name) or {}).get("variant")
+        is_known = name in nodes and nodes[name]["variant"] == variant and variant in known
+        if is_known and source.get("delivery") == DROPIN:
+            rows[name] = {key: nodes[name][key] for key in ("variant", "source", "kubelet_version")}
+            variants[variant] = known[variant]
+    return {"current": {"nodes": rows, "variants": variants}} if rows else {}
 
 
 def _rehearse(at: At) -> Options:

@@ -12,15 +12,15 @@ from __future__ import annotations
 import typing as t
 
 from ..._config import delivery as deliveries
-from ..._config.values import node_row
+from ..._config.fields import fields
+from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed, without_failure
 from ..api.session import Session
-from ..objects import config_sources, node_requests, nodes, readers
+from ..objects import config_sources, kubelets, node_requests, nodes, readers
 from ..objects.lease import Keeper
 from .assign_step import Step, make_step
-from .watch import read_before
 
 
 class _Plan(t.NamedTuple):
@@ -44,11 +44,11 @@ def assign(
     """Write the source of every node that has another one, and verify what the API server stored.
 
     Requests: one LIST, one GET for each distinct ConfigMap, one PATCH for each node that changes, and before it one GET
-    of configz for each that gets a drop-in; with kubelets that need a Role those of `readers.grant`. If any node or
-    ConfigMap is unfit, nothing is written. A node that does not exist, or whose PATCH fails, does not prevent the
-    others. `keeper` renews the rollout's Lease before the first PATCH. Raises NodesFailed, which names every node
-    concerned, and LeaseLost before anything is written. `recreated` in the result are nodes whose status may be that
-    of the ConfigMap before.
+    of configz for each that gets a drop-in and is not as in the dump; with kubelets that need a Role those of
+    `readers.grant`. If any node or ConfigMap is unfit, nothing is written. A node that does not exist, or whose PATCH
+    fails, does not prevent the others. `keeper` renews the rollout's Lease before the first PATCH. Raises NodesFailed,
+    which names every node concerned, and LeaseLost before anything is written. `recreated` in the result are nodes
+    whose status may be that of the ConfigMap before.
     """
     plan = _plan(session, options)
     rows = plan.rows
@@ -57,7 +57,7 @@ def assign(
         keeper.keep()
     seen = None
     if not check_mode:
-        seen = _seen_before(session, plan.changing)
+        seen = _seen_before(session, plan.changing, options.get("current"))
     granted = _grant(session, plan.steps, rows, check_mode)
     _write(session, {name: step for name, step in plan.changing.items() if rows[name]["ok"]}, rows, check_mode)
     result = _result(rows, False)
@@ -141,15 +141,59 @@ def _refuse_unfit(plan: _Plan, check_mode: bool) -> None:
         raise NodesFailed("assigning (nothing was written to any node)", failures, _result(plan.rows, True))
 
 
-def _seen_before(session: Session, changing: dict[str, Step]) -> dict[str, dict[str, t.Any]] | None:
-    """Return what kubelets that get a drop-in run now, None without such kubelets."""
-    dropins = []
-    for step in changing.values():
+def _seen_before(
+    session: Session, changing: dict[str, Step], current: t.Mapping[str, t.Any] | None
+) -> dict[str, t.Any] | None:
+    """Return what kubelets that get a drop-in run now, None without such kubelets. `current` as in `read_before`."""
+    dropins = {}
+    for name, step in changing.items():
         if step.goal and not deliveries.of(step.node.delivery).whole:
-            dropins.append(step.node)
+            dropins[name] = step.node
     if not dropins:
         return None
-    return read_before(session, dropins)
+    return read_before(session, dropins, current or {})
+
+
+def read_before(session: Session, found: dict[str, nodes.Node], current: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return the live configurations as a table `{variants, nodes}` (one GET of configz for each node).
+
+    A row has the `variant` and the paths that the source of the node has `declared` so far: these may revert. A node
+    that is as in the dump `current` is not asked. One whose configuration cannot be read has no row.
+    """
+    table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
+    unknown = []
+    for name, node in found.items():
+        variant = _dumped(current, node)
+        if variant:
+            _note(table, node, variant, current["variants"][variant])
+        else:
+            unknown.append(name)
+    for outcome in kubelets.live_configs(session, unknown, found):
+        if outcome.value is not None:
+            config = fields.restore(outcome.value)
+            _note(table, found[outcome.item], document.variant(config), config)
+    return table
+
+
+def _dumped(dump: t.Mapping[str, t.Any], node: nodes.Node) -> str | None:
+    """Return the variant that a node runs by a dump, None if that is not known or it has another source or kubelet now.
+
+    Raises ClusterError for a dump of another form.
+    """
+    try:
+        row = (dump.get("nodes") or {}).get(node.name)
+        if not row or (row["source"], row["kubelet_version"]) != (node.source, node.kubelet_version):
+            return None
+        variant: str | None = row["variant"]
+        return variant if variant in dump["variants"] else None
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ClusterError(f"current is not a dump ({error!r}): pass it unchanged, or omit it") from error
+
+
+def _note(table: dict[str, t.Any], node: nodes.Node, variant: str, config: t.Mapping[str, t.Any]) -> None:
+    table["variants"].setdefault(variant, config)
+    own = (node.own or {}).get("own") or {}
+    table["nodes"][node.name] = {"variant": variant, "declared": sorted(own)}
 
 
 def _grant(session: Session, steps: dict[str, Step], rows: dict[str, dict[str, t.Any]], check_mode: bool) -> list[str]:

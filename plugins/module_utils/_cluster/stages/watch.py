@@ -17,7 +17,7 @@ from ..._config.fields import compare, fields, overlay
 from ..._config.minors import fields_of
 from ..._config.plan.layers import Declared
 from ..._config.rules import checks, start_rules
-from ..._config.values import annotation, document, following, node_row
+from ..._config.values import annotation, following, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ClusterError
@@ -339,25 +339,6 @@ class Ran(t.NamedTuple):
     variant: str
     config: dict[str, t.Any]
     declared: list[str]
-
-
-def read_before(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, t.Any]:
-    """Return the live configurations as a table `{variants, nodes}` (one GET of configz for each node).
-
-    A row has the `variant` and the paths that the source of the node has `declared` so far: these may revert. A node
-    whose configuration cannot be read has no row.
-    """
-    known = {node.name: node for node in found}
-    table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
-    for outcome in parallel.each(list(known), lambda name: kubelets.configz(session, name), session.concurrency):
-        if outcome.value is None:
-            continue
-        config = fields.restore(outcome.value)
-        variant = document.variant(config)
-        table["variants"].setdefault(variant, config)
-        own = (known[outcome.item].own or {}).get("own") or {}
-        table["nodes"][outcome.item] = {"variant": variant, "declared": sorted(own)}
-    return table
 
 
 def ran_before(table: t.Any, name: str) -> Ran | None:

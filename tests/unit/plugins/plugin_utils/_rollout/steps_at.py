@@ -48,6 +48,7 @@ def at(
     variables: dict[str, Any] | None = None,
     present: tuple[str, ...] = ("h1", "h2"),
     check_mode: bool = False,
+    dump: dict[str, Any] | None = None,
     **found: Any,
 ) -> At:
     """Return what a step reads. `batch`, `variables`: what differs from the usual. `on_hosts`: variables by host."""
@@ -70,6 +71,7 @@ def at(
     play = Play(
         variable=values.get,
         of_host=lambda host, name: left.get(host, {}).get(name),
+        dump=dump or {},
         host="h1",
         present=present,
         untouched=["h3"],

@@ -17,6 +17,14 @@ from .steps_at import BAD, LEASE, NODE, PODS, SOAK, VARIABLES, WAIT, at, place, 
 
 STEPS = {**steps.STEPS, **endings.STEPS, **moves.STEPS}
 SOURCES = {"n1": place("a"), "n2": place("a")}
+DROPINS = {name: {**source, "delivery": "dropin"} for name, source in SOURCES.items()}
+OF_DUMP = {"source": None, "kubelet_version": "v1.32.0"}
+DUMP = {"nodes": {"n1": {"variant": "v", **OF_DUMP}}, "variants": {"v": {"maxPods": 7}}}
+"""What the dump has of the nodes that still run what the rollout was planned from: n1, but not n2."""
+OTHERS = {
+    "nodes": {**DUMP["nodes"], "n2": {"variant": "w", **OF_DUMP}, "n3": {"variant": "v", **OF_DUMP}},
+    "variants": {**DUMP["variants"], "w": {"maxPods": 8}},
+}
 BOTH = ["n1", "n2"]
 UNREACHED = {"h2": {"rollout_reached": {"state": "unreachable", "msg": "no route"}}}
 CONFIRMED = 2 * NODE + 2 + WAIT + PODS + SOAK + 30
@@ -70,6 +78,13 @@ LEAVES = {"nodes": ["n1"], "state": "absent", "lease": LEASE}
         ("drain", "a node that the gate has not found", at({"drain": BOTH}, rows={"n2": BAD}), DRAINS_N1),
         ("assign", "without the failed", at(rows={"n2": BAD}), {**ASSIGNS, "sources": MOVING, "undo": False}),
         ("assign", "no lease", at({"undoes": "", "lease": {}}), {"sources": SOURCES, "rollout": "r1", "undo": True}),
+        (
+            "assign",
+            "a dump",
+            at({"sources": DROPINS}, dump=OTHERS),
+            {**ASSIGNS, "sources": DROPINS, "undo": False, "current": DUMP},
+        ),
+        ("assign", "native", at(dump=OTHERS), {**ASSIGNS, "sources": SOURCES, "undo": False}),
         ("rehearse", "", at(), {"sources": SOURCES, "transport": "ssh"}),
         ("verify", "check mode waits for nothing", at(check_mode=True), None),
         ("verify", "what is expected", at(), {**VERIFIES, "sources": SOURCES}),

@@ -121,6 +121,31 @@ def test_a_node_with_a_drop_in_keeps_this_delivery() -> None:
     assert (row["state"], row["delivery"]) == ("reset", "dropin")
 
 
+@pytest.mark.parametrize(
+    ("case", "changed"),
+    [
+        ("as in the dump", {}),
+        ("another kubelet since", {"kubelet_version": "v1.36.1"}),
+        ("another source since", {"source": reference("other")}),
+        ("not read by the dump", {"variant": None}),
+    ],
+)
+def test_a_node_that_is_as_dumped_is_not_read_again(case: str, changed: dict[str, t.Any]) -> None:
+    after = node("n1", marked=reference(), delivery="dropin", **NEW)
+    write = mark("n1", reference(), after, False, FROM_LOCAL, "dropin")
+    row = {"variant": "v", "kubelet_version": NEW["version"], "source": None, **changed}
+    dump = {"variants": {"v": {"maxPods": 7}}, "nodes": {"n1": row}}
+    read = [asked({"kubeletconfig": live(maxPods=9)})] if changed else []
+    result = assigned(listed(node("n1", **NEW)), get(), *read, write, current=dump)
+    (config,) = result["before"]["variants"].values()
+    assert config["maxPods"] == (9 if changed else 7), case
+
+
+def test_what_is_no_dump_is_refused_before_anything_is_written() -> None:
+    with pytest.raises(ClusterError, match=r"current is not a dump .*: pass it unchanged, or omit it"):
+        assigned(listed(node("n1", **NEW)), get(), current={"nodes": {"n1": {"source": None}}})
+
+
 def test_a_migration_makes_a_checkpoint_a_drop_in() -> None:
     """The row names the delivery that the node leaves, for a revert. A rollback to the checkpoint is not possible."""
     found = node("n1", marked=reference("old"), reported=RAN_OLD, previous=reference("older"), **NEW)

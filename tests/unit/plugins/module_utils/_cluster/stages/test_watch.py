@@ -16,7 +16,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.api.err
     NodesFailed,
 )
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.objects import node_requests
-from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import diagnose, watch
+from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages import assign, diagnose, watch
 from ansible_collections.livenodes.kubelet.plugins.module_utils._cluster.stages.verdict import Verdict
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.fields import fields
 from ansible_collections.livenodes.kubelet.plugins.module_utils._config.rules import checks
@@ -133,7 +133,7 @@ def test_what_nodes_ran_before() -> None:
     api = _cluster({}, maxPods=9)
     api.live["n2"] = ApiError(503, "away")
     found = node_requests.read(api, ["n1"])
-    table = watch.read_before(api, [found["n1"]])
+    table = assign.read_before(api, found, {})
     variant = next(iter(table["variants"]))
     assert table["nodes"] == {"n1": {"variant": variant, "declared": ["kubeAPIQPS"]}}
     assert watch.ran_before(table, "n1") == (variant, fields.restore(live(maxPods=9)), ["kubeAPIQPS"])
