@@ -17,7 +17,7 @@ from .._config import host_facts, profiles
 from .._config.profiles import FAIL, NOT_CHECKED, PASS, VERDICTS
 from .._config.values import document
 from .._config.values.node_row import counted, printable, shown_nodes
-from .api.errors import ClusterError
+from .api.errors import ClusterError, explained
 from .api.session import Session
 from .objects import node_requests, nodes
 from .stages import drift
@@ -53,16 +53,13 @@ def _read(
     given: t.Mapping[str, t.Any], excepted: t.Mapping[str, t.Any]
 ) -> tuple[dict[str, list[str]], dict[str, dict[str, dict[str, str]]]]:
     """Return the profiles and the exceptions by node, of the nodes that have profiles. Raises ClusterError."""
-    try:
-        chosen = {
-            name: profiles.named(value, f"kubelet_config_profile of node {name}") for name, value in given.items()
-        }
-        exceptions = {
-            name: profiles.exceptions_of(value, chosen.get(name, ()), f"kubelet_config_exceptions of node {name}")
-            for name, value in excepted.items()
-        }
-    except (document.DocumentError, profiles.ExceptionError) as error:
-        raise ClusterError(f"{error}. Nothing was checked") from error
+    chosen, exceptions = {}, {}
+    with explained(document.DocumentError, profiles.ExceptionError, after=". Nothing was checked"):
+        for name, value in given.items():
+            chosen[name] = profiles.named(value, f"kubelet_config_profile of node {name}")
+        for name, value in excepted.items():
+            origin = f"kubelet_config_exceptions of node {name}"
+            exceptions[name] = profiles.exceptions_of(value, chosen.get(name, ()), origin)
     chosen = {name: names for name, names in chosen.items() if names}
     if not chosen:
         known = " or ".join(profiles.PROFILES)

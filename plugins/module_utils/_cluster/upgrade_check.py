@@ -19,15 +19,13 @@ from .._config import host_facts
 from .._config.fields import binary_facts, fields
 from .._config.upgrade import node_facts, upgrade
 from .._node.system import ask_binary, binary
-from .api.errors import ClusterError
+from .api.errors import explained
 
 
 def compare(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     """Return what an upgrade would do to each node. Raises ClusterError for a text that is not a version."""
-    try:
+    with explained(upgrade.UpgradeError):
         target = upgrade.target_minor(options["target_version"])
-    except upgrade.UpgradeError as error:
-        raise ClusterError(str(error)) from error
     hosts, program = options["hosts"], options.get("target_binary")
     if program:
         hosts = answered(hosts, program, target)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 import typing as t
@@ -62,6 +63,28 @@ class ApiError(ClusterError):
         self.retry_after = retry_after
         self.transient = transient
         self.causes = causes or {}
+
+
+class Accepting:
+    """`with Accepting(404):` - the block ends without an error if the API server answers with one of these statuses."""
+
+    def __init__(self, *statuses: int) -> None:
+        self._statuses = statuses
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, _kind: object, error: object, _trace: object) -> bool:
+        return isinstance(error, ApiError) and error.status in self._statuses
+
+
+@contextlib.contextmanager
+def explained(*kinds: type[Exception], before: str = "", after: str = "") -> t.Iterator[None]:
+    """Raise what is wrong with a value, an exception of one of these kinds, as a ClusterError with words around it."""
+    try:
+        yield
+    except kinds as error:
+        raise ClusterError(f"{before}{error}{after}") from error
 
 
 class NodesFailed(ClusterError):

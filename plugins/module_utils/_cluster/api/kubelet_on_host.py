@@ -219,11 +219,9 @@ class _Tokens:
 
     def _check(self, account: str, token: str, node: str) -> None:
         """Refuse a token that allows exec on more than this `node`, on any if it is empty. Raises ApiError."""
-        path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
-        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview"}
         spec = {"namespace": account.split("/", maxsplit=1)[0]}
         try:
-            answer = self._session.with_token(token).request("POST", path, body={**body, "spec": spec})
+            review = self._session.with_token(token).review("SelfSubjectRulesReview", spec)
         except ApiError as error:
             status = 400 if error.status in (401, 404) else error.status
             raise ApiError(
@@ -231,7 +229,7 @@ class _Tokens:
                 f"the rules of the service account {account} cannot be read with its token: {error.message}",
                 transient=error.transient,
             ) from error
-        for rule in (answer.get("status") or {}).get("resourceRules") or ():
+        for rule in review.get("resourceRules") or ():
             if _allows_exec(rule) and (not node or rule.get("resourceNames") != [node]):
                 raise ApiError(
                     403,

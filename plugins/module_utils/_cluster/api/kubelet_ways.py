@@ -20,7 +20,7 @@ import typing as t
 from pathlib import Path
 
 from . import cluster_options, kubelet_endpoint, kubelet_on_host
-from .errors import ApiError
+from .errors import Accepting, ApiError
 from .kubelet_endpoint import KUBELET, NODE, PROXY, Seen
 from .parallel import Outcome
 
@@ -37,7 +37,6 @@ _NEEDS = {
     PROXY: ("get", "nodes/proxy", "docs/rbac/option-read-proxy.yaml"),
 }
 _IN_WORDS = {KUBELET: "at its port", NODE: "from its own host", PROXY: "through the proxy of the API server"}
-_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 # After so many failures of a way that has worked for no node, no other node waits for it.
 _ENOUGH = 3
 # Answers after which another way may work: none at all, a certificate that cannot be verified, no address, no service
@@ -281,15 +280,11 @@ class BestKubelets(kubelet_endpoint.Kubelets):
             attributes["namespace"], _slash, name = self._account.partition("/")
             attributes["name"] = name.replace(kubelet_on_host.PLACE, node)
         attributes["resource"], _slash, attributes["subresource"] = resource.partition("/")
-        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
-        try:
-            answer = self._session.request("POST", _REVIEWS, body={**body, "spec": {"resourceAttributes": attributes}})
-        except ApiError as error:
-            if error.status not in (403, 404):
-                raise
-            # A user who may not ask uses the proxy, which names what is missing.
-            return way == PROXY
-        return bool((answer.get("status") or {}).get("allowed"))
+        with Accepting(403, 404):
+            review = self._session.review("SelfSubjectAccessReview", {"resourceAttributes": attributes})
+            return bool(review.get("allowed"))
+        # A user who may not ask uses the proxy, which names what is missing.
+        return way == PROXY
 
     def _no_way(self, about: Seen, failed: t.Mapping[str, ApiError], lacking: t.Sequence[str]) -> ApiError:
         why = [f"{_IN_WORDS[way]}: {error.message}" for way, error in failed.items()]

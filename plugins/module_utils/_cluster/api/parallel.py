@@ -11,8 +11,8 @@ import typing as t
 
 from .errors import ClusterError
 
-_Item = t.TypeVar("_Item")
-_Value = t.TypeVar("_Value")
+Item = t.TypeVar("Item")
+Value = t.TypeVar("Value")
 
 # Answers that every further request would get too.
 HOPELESS = frozenset({401})
@@ -22,11 +22,11 @@ SHORT = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome(t.Generic[_Item, _Value]):
+class Outcome(t.Generic[Item, Value]):
     """The outcome of one item: a value, or the error that prevented it."""
 
-    item: _Item
-    value: _Value | None = None
+    item: Item
+    value: Value | None = None
     error: ClusterError | None = None
 
     @property
@@ -34,16 +34,16 @@ class Outcome(t.Generic[_Item, _Value]):
         """Why there is no value."""
         return self.error.message if self.error else "no answer"
 
-    def result(self) -> _Value:
+    def result(self) -> Value:
         """Return the value. Raises the error that prevented it."""
         if self.error:
             raise self.error
-        return t.cast("_Value", self.value)
+        return t.cast("Value", self.value)
 
 
 def each(
-    items: t.Sequence[_Item], work: t.Callable[[_Item], _Value], concurrency: int, share: int = 1
-) -> list[Outcome[_Item, _Value]]:
+    items: t.Sequence[Item], work: t.Callable[[Item], Value], concurrency: int, share: int = 1
+) -> list[Outcome[Item, Value]]:
     """Run `work` for every item, at most `concurrency` at a time, and return the outcomes in the order of the items.
 
     `share` is the number of items for each worker: SHORT if no item waits for a node, so that fewer workers start.
@@ -61,7 +61,7 @@ def each(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _outcome(item: _Item, future: concurrent.futures.Future[_Value]) -> Outcome[_Item, _Value]:
+def _outcome(item: Item, future: concurrent.futures.Future[Value]) -> Outcome[Item, Value]:
     try:
         return Outcome(item, value=future.result())
     except ClusterError as error:

@@ -22,9 +22,11 @@ from . import (
     kubelet_on_host,
     kubelet_ways,
     library,
+    parallel,
     timestamps,
 )
-from .errors import ApiError, ClusterError, persist
+from .errors import Accepting, ApiError, ClusterError, persist
+from .parallel import Item, Outcome, Value
 
 # How many seconds a request is repeated until the first answer: short, since the address may be wrong.
 FIRST_CONTACT = 10.0
@@ -172,14 +174,23 @@ class Session:
             "utf-8", "replace"
         )
 
+    def each(
+        self, items: t.Iterable[Item], work: t.Callable[[Item], Value], share: int = 1
+    ) -> list[Outcome[Item, Value]]:
+        """Run `work` for every item, at most `concurrency` at a time; see parallel.each."""
+        return parallel.each(list(items), work, self.concurrency, share)
+
     def find(self, path: str) -> t.Any:
         """Return the object at a path (one GET), None if it does not exist. Raises ApiError."""
-        try:
+        with Accepting(404):
             return self.request("GET", path)
-        except ApiError as error:
-            if error.status != 404:
-                raise
         return None
+
+    def review(self, kind: str, spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        """Return the status of a review of permissions, such as a SubjectAccessReview (one POST). Raises ApiError."""
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
+        answer = self.request("POST", f"/apis/authorization.k8s.io/v1/{kind.lower()}s", body=body)
+        return answer.get("status") or {}
 
     def patch(self, path: str, body: t.Any, dry_run: bool = False) -> t.Any:
         """Change the fields of an object that `body` has (one merge patch), and return the object. Raises ApiError."""
@@ -191,13 +202,10 @@ class Session:
         if dry_run:
             # In the body: if there is a body, the API server ignores the query parameter and really deletes.
             body["dryRun"] = ["All"]
-        try:
+        with Accepting(404):
             self.request("DELETE", path, body=body)
-        except ApiError as error:
-            if error.status != 404:
-                raise
-            return False
-        return True
+            return True
+        return False
 
     def events(self, path: str, query: t.Sequence[tuple[str, t.Any]]) -> list[t.Any]:
         """Return the events of a watch that has ended (one GET). Raises ApiError."""

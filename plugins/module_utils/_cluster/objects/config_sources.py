@@ -12,8 +12,7 @@ from ..._config import delivery as deliveries
 from ..._config.minors import api_versions
 from ..._config.plan import own_values
 from ..._config.values import annotation, document, following, node_row, reference
-from ..api import parallel
-from ..api.errors import ApiError, ClusterError
+from ..api.errors import Accepting, ApiError, ClusterError, explained
 from ..api.session import Session
 from . import configmaps, node_requests, nodes
 
@@ -135,19 +134,13 @@ def _complete(name: str, source: t.Any, delivery: str, transport: str) -> Wanted
     key = source.get("kubeletConfigKey") or source.get("kubelet_config_key") or "kubelet"
     delivery = _choice(name, "delivery", source, delivery, deliveries.REQUESTS)
     transport = _choice(name, "transport", source, transport, following.TRANSPORTS)
-    try:
+    malformed = f"sources: node {name} has a malformed record in own: "
+    with explained(ValueError, before=malformed, after=". Pass the row of the plan unchanged"):
         record = own_values.given(source.get("own"))
-    except ValueError as error:
-        raise ClusterError(
-            f"sources: node {name} has a malformed record in own: {error}. Pass the row of the plan unchanged"
-        ) from error
     place = {"namespace": source["namespace"], "name": source["name"], "kubeletConfigKey": key}
-    try:
+    unusable = f"sources: the value of node {name} cannot be used: "
+    with explained(ValueError, before=unusable, after=". In YAML, put a name of digits in quotes"):
         reference.read({"configMap": place})
-    except ValueError as error:
-        raise ClusterError(
-            f"sources: the value of node {name} cannot be used: {error}. In YAML, put a name of digits in quotes"
-        ) from error
     # The key `uid` is that of a ConfigMap.
     uid, migrates = str(source.get("node_uid") or ""), source.get("migrates") is True
     return Wanted(place, delivery, record, uid, migrates, transport=transport)
@@ -167,11 +160,8 @@ def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str,
     If a ConfigMap cannot be read, its fault states why. A ConfigMap of which only the uid is known is not read.
     """
     distinct = {nodes.describe(source): source for source in wanted_ones}
-    outcomes = parallel.each(
-        [source for source in distinct.values() if "name" in source],
-        lambda source: configmaps.read(session, source["namespace"], source["name"]),
-        session.concurrency,
-    )
+    named = [source for source in distinct.values() if "name" in source]
+    outcomes = session.each(named, lambda source: configmaps.read(session, source["namespace"], source["name"]))
     found = dict.fromkeys(distinct, FoundConfig(None, NAMELESS))
     for outcome in outcomes:
         key = outcome.item["kubeletConfigKey"]
@@ -280,12 +270,9 @@ def write_source(
     path = node_requests.path(node.name)
     current = node
     for _attempt in range(5):
-        try:
+        with Accepting(409):
             stored = session.patch(path, _patch(current, source, sides, notes), dry_run)
             return nodes.trim(stored).with_delivery(node.delivery)
-        except ApiError as error:
-            if error.status != 409:
-                raise
         current = nodes.trim(session.request("GET", path)).with_delivery(node.delivery)
         if current.uid != node.uid:
             raise ApiError(409, node_row.RECREATED, node_requests.CREATED_AGAIN)

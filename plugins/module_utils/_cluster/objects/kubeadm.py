@@ -19,7 +19,7 @@ from ..._config.rules.problem import REFUSAL, Problem
 from ..._config.values import document
 from ..._config.values.node_row import first_of
 from ..._config.values.short_texts import minor_of
-from ..api.errors import ApiError, ClusterError
+from ..api.errors import Accepting, ApiError, ClusterError, explained
 from ..api.session import Session
 from . import config_sources, configmaps, node_requests
 
@@ -124,10 +124,8 @@ class _Declared:
         return self._outside
 
     def _read(self, option: str, given: t.Mapping[str, t.Any]) -> _NodeLayers:
-        try:
+        with explained(document.DocumentError, before=f"{option}: "):
             return self._layers.of_nodes(given, dict.fromkeys(given, self._minor))
-        except document.DocumentError as error:
-            raise ClusterError(f"{option}: {error}") from error
 
 
 def _minor(session: Session) -> int:
@@ -137,13 +135,9 @@ def _minor(session: Session) -> int:
         raise ClusterError(
             f"the cluster has no ConfigMap {NAMESPACE}/{_CLUSTER}, so kubeadm did not create it. {_NOT_KUBEADM}"
         )
-    try:
-        cluster = document.parse(
-            (configmap.get("data") or {}).get("ClusterConfiguration") or "",
-            f"ConfigMap {NAMESPACE}/{_CLUSTER}, key ClusterConfiguration",
-        )
-    except document.DocumentError as error:
-        raise ClusterError(str(error)) from error
+    text = (configmap.get("data") or {}).get("ClusterConfiguration") or ""
+    with explained(document.DocumentError):
+        cluster = document.parse(text, f"ConfigMap {NAMESPACE}/{_CLUSTER}, key ClusterConfiguration")
     minor = minor_of(cluster.get("kubernetesVersion"))
     if minor is None:
         raise ClusterError(
@@ -185,12 +179,9 @@ def _update(
         # treats the configuration as edited by an administrator, as after `kubectl edit`.
         sent, difference = document.render(after), [_diff(current, before, after)]
         note = _note(current, rollout, before, after)
-        try:
+        with Accepting(409):
             stored = configmaps.write_key(session, current, KEY, sent, dry_run, note)
             return {**row, **configmaps.reference(stored, KEY)}, difference
-        except ApiError as error:
-            if error.status != 409:
-                raise
         current = configmaps.read(session, NAMESPACE, current["metadata"]["name"])
     raise ApiError(409, "it changes faster than it can be patched; run again", "Conflict")
 

@@ -58,11 +58,8 @@ def live_configs(
     session: Session, names: t.Iterable[str], found: t.Mapping[str, Node]
 ) -> list[parallel.Outcome[str, dict[str, t.Any]]]:
     """Return the live configuration of each of the nodes `found` and `names` (one GET for each), or its error."""
-    return parallel.each(
-        [name for name in names if name in found],
-        lambda name: configz(session, name, found[name].minor),
-        session.concurrency,
-    )
+    known = [name for name in names if name in found]
+    return session.each(known, lambda name: configz(session, name, found[name].minor))
 
 
 def _checked(answer: t.Any) -> dict[str, t.Any]:

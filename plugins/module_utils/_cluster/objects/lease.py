@@ -20,7 +20,7 @@ import typing as t
 
 from ..._config.values.node_row import first_of, printable
 from ..api import timestamps
-from ..api.errors import ApiError, ClusterError
+from ..api.errors import Accepting, ApiError, ClusterError
 from ..api.session import Session
 from . import lease_objects
 
@@ -78,12 +78,9 @@ def whole_cluster(session: Session, what: str, refusal: str, check_mode: bool) -
         "wait": _PATIENCE,
         "refusal": refusal,
     }
-    try:
+    result: dict[str, t.Any] = {"lease": {}}
+    with Accepting(404):
         result = _hold(session, options, check_mode)
-    except ApiError as error:
-        if error.status != 404:
-            raise
-        result = {"lease": {}}
     warnings = list(result.get("warnings") or [])
     try:
         yield Keeper(session, result["lease"], fresh=True), warnings

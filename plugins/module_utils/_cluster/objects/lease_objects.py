@@ -18,7 +18,7 @@ import typing as t
 from ..._config.values import annotation
 from ..._config.values.annotation import PREFIX
 from ..api import timestamps
-from ..api.errors import ApiError, ClusterError
+from ..api.errors import Accepting, ApiError, ClusterError
 from ..api.session import Session, object_path
 
 _LABEL, _ROLLOUT = PREFIX + "lease", "rollout"
@@ -166,11 +166,8 @@ def create(
         },
         "spec": {"holderIdentity": holder, "leaseDurationSeconds": duration},
     }
-    try:
+    with Accepting(409):
         return trim(session.request("POST", path(namespace), body=body))
-    except ApiError as error:
-        if error.status != 409:
-            raise
     # The name is random, so an earlier try has created it, and its answer was lost.
     return trim(session.request("GET", path(namespace, name)))
 
@@ -208,12 +205,9 @@ def delete(session: Session, namespace: str, name: str, uid: str, revision: str 
     preconditions = {"uid": uid}
     if revision:
         preconditions["resourceVersion"] = revision
-    try:
+    with Accepting(409):
         return session.delete_exactly(path(namespace, name), preconditions)
-    except ApiError as error:
-        if error.status != 409:
-            raise
-        return False
+    return False
 
 
 def exists(session: Session, lease: dict[str, t.Any]) -> bool:

@@ -13,7 +13,7 @@ import urllib.parse
 
 from ..._config.values import node_row
 from ..api import kubelet_endpoint, parallel
-from ..api.errors import ApiError, ClusterError
+from ..api.errors import Accepting, ApiError, ClusterError
 from ..api.session import Session
 from .nodes import Node, trim
 
@@ -130,9 +130,7 @@ def _by_hostname(names: t.Iterable[str]) -> list[str]:
 def _each(session: Session, names: list[str]) -> dict[str, Node]:
     """Return the nodes that exist, by name (one GET for each)."""
     found = {}
-    for outcome in parallel.each(
-        names, lambda name: session.request("GET", path(name)), session.concurrency, parallel.SHORT
-    ):
+    for outcome in session.each(names, lambda name: session.request("GET", path(name)), parallel.SHORT):
         if outcome.value is not None:
             found[outcome.item] = _read(session, outcome.value)
         elif outcome.error and not absence(session, outcome.error):
@@ -278,12 +276,9 @@ def path(name: str) -> str:
 
 def _pages(session: Session, query: t.Sequence[tuple[str, t.Any]]) -> dict[str, Node]:
     """List nodes page by page."""
-    try:
+    # The pages of a LIST expire after some minutes: list again from the start, once.
+    with Accepting(410):
         return _pages_once(session, query)
-    except ApiError as error:
-        # The pages of a LIST expire after some minutes: list again from the start, once.
-        if error.status != 410:
-            raise
     return _pages_once(session, query)
 
 

@@ -38,11 +38,8 @@ def snapshot(
     """
     found: dict[str, Rows] = {}
     failures: dict[str, str] = {}
-
-    def look(name: str) -> Rows:
-        return of_node(session, name, (labels or {}).get(name))
-
-    for outcome in parallel.each(names, look, session.concurrency, parallel.SHORT):
+    known = labels or {}
+    for outcome in session.each(names, lambda name: of_node(session, name, known.get(name)), parallel.SHORT):
         if outcome.value is None:
             failures[outcome.item] = outcome.why
         else:

@@ -13,8 +13,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._config.values import annotation
-from ..api import parallel
-from ..api.errors import ApiError, ClusterError
+from ..api.errors import Accepting, ApiError, ClusterError
 from ..api.session import Session, object_path
 from . import configmaps, nodes
 
@@ -63,9 +62,7 @@ def grant(
 
     Requests for each ConfigMap: two GETs, and one POST or PATCH for each of the two objects that changes.
     """
-    outcomes = parallel.each(
-        list(users), lambda place: _grant(session, place, sorted(users[place]), check_mode), session.concurrency
-    )
+    outcomes = session.each(users, lambda place: _grant(session, place, sorted(users[place]), check_mode))
     failed = {outcome.item: outcome.error.message for outcome in outcomes if outcome.error}
     return [name for outcome in outcomes for name in outcome.value or []], failed
 
@@ -96,7 +93,9 @@ def _ensure_role(session: Session, place: Place, check_mode: bool) -> bool:
     if there is None:
         if not check_mode:
             body = {"kind": "Role", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "rules": [rule]}
-            _create(session, _ROLES, namespace, body)
+            # Another run may have created the same since.
+            with Accepting(409):
+                session.request("POST", _path(_ROLES, namespace), (), body)
         return True
     if any(_allows(given, name) for given in there.get("rules") or []):
         return False
@@ -133,7 +132,7 @@ def _ensure_binding(session: Session, place: Place, names: list[str], check_mode
 
 def _write_binding(session: Session, place: Place, there: dict[str, t.Any] | None, names: list[str]) -> bool:
     """Create or extend a RoleBinding; return False if another run has created or changed it since."""
-    try:
+    with Accepting(409):
         if there is None:
             ref = {"apiGroup": GROUP, "kind": "Role", "name": place[1] + _SUFFIX}
             body = {"kind": "RoleBinding", "apiVersion": f"{GROUP}/v1", "metadata": _meta(place), "roleRef": ref}
@@ -142,11 +141,8 @@ def _write_binding(session: Session, place: Place, there: dict[str, t.Any] | Non
         else:
             added = sorted({*names} - _nodes_of(there))
             _bind(session, there, [*(there.get("subjects") or []), *map(_subject, added)])
-    except ApiError as error:
-        if error.status != 409:
-            raise
-        return False
-    return True
+        return True
+    return False
 
 
 def _bind(session: Session, binding: t.Mapping[str, t.Any], subjects: list[t.Any]) -> None:
@@ -200,15 +196,6 @@ def _unbind(session: Session, binding: t.Mapping[str, t.Any], needed: set[str]) 
 def _delete(session: Session, resource: str, item: t.Mapping[str, t.Any]) -> None:
     meta = item["metadata"]
     session.delete_exactly(_path(resource, meta["namespace"], meta["name"]), {"uid": meta["uid"]})
-
-
-def _create(session: Session, resource: str, namespace: str, body: dict[str, t.Any]) -> None:
-    try:
-        session.request("POST", _path(resource, namespace), (), body)
-    except ApiError as error:
-        # Another run has created the same since.
-        if error.status != 409:
-            raise
 
 
 def _meta(place: Place) -> dict[str, t.Any]:

@@ -11,7 +11,6 @@ import typing as t
 
 from ..._config.forecast.pod_loss import TERMINATING
 from ..._config.values import node_row
-from ..api import parallel
 from ..api.errors import ClusterError, NodesFailed, pauses, without_failure
 from ..api.session import Session
 from ..objects import node_requests, nodes, pods
@@ -67,10 +66,8 @@ class _Drain:
     def cordon(self, found: dict[str, nodes.Node]) -> None:
         """Cordon the nodes that are not cordoned yet."""
         holder = (self.options["lease"] or {}).get("holder") or socket.gethostname()
-        for outcome in parallel.each(
-            list(found.values()),
-            lambda node: drain_steps.cordon(self.session, node, holder, self.check_mode),
-            self.session.concurrency,
+        for outcome in self.session.each(
+            found.values(), lambda node: drain_steps.cordon(self.session, node, holder, self.check_mode)
         ):
             name, after = outcome.item.name, outcome.value
             absent = node_requests.absence(self.session, outcome.error)
@@ -98,7 +95,7 @@ class _Drain:
             pod = (uid, self.left[name][uid])
             drain_steps.evict(self.session, api_version, pod, self.options["grace_period"], self.check_mode)
 
-        for outcome in parallel.each(due, request, self.session.concurrency):
+        for outcome in self.session.each(due, request):
             name, uid = outcome.item
             self.answers[uid] = answer = drain_steps.eviction_answer(outcome.error)
             self._due[uid] = time.monotonic() + (answer.again or 0.0)
@@ -113,9 +110,7 @@ class _Drain:
 
     def refresh(self) -> None:
         """List the pods of every node that has pods left (one LIST each), and close the nodes that are done."""
-        for outcome in parallel.each(
-            list(self.left), lambda name: pods.of_node(self.session, name), self.session.concurrency
-        ):
+        for outcome in self.session.each(self.left, lambda name: pods.of_node(self.session, name)):
             if outcome.value is None:
                 if not (outcome.error and outcome.error.transient):
                     self.fail(outcome.item, f"its pods could not be listed: {outcome.why}. {_STAYS}")
@@ -279,9 +274,7 @@ def _restored(
 ) -> dict[str, t.Any]:
     """Undo the cordons of this collection: one LIST of nodes, at most one PATCH for each node."""
     rows: dict[str, dict[str, t.Any]] = {}
-    for outcome in parallel.each(
-        list(found.values()), lambda node: drain_steps.uncordon(session, node, check_mode), session.concurrency
-    ):
+    for outcome in session.each(found.values(), lambda node: drain_steps.uncordon(session, node, check_mode)):
         before, after = outcome.item, outcome.value
         row = rows[before.name] = node_row.Row(True, "restored").shown(
             cordoned=before.unschedulable, evicted=[], skipped=[]

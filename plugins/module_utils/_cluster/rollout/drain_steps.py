@@ -17,7 +17,7 @@ import typing as t
 from ..._config.forecast.pod_loss import FINISHED, TERMINATING
 from ..._config.values import annotation
 from ..api import timestamps
-from ..api.errors import ApiError, ClusterError
+from ..api.errors import Accepting, ApiError, ClusterError
 from ..api.session import Session, object_path
 from ..objects import node_requests, nodes
 
@@ -61,11 +61,8 @@ def _write(session: Session, node: nodes.Node, mark: str | None, dry_run: bool) 
             return current
         if dry_run and not session.dry_runs():
             return _forecast(current, mark)
-        try:
+        with Accepting(409):
             return nodes.trim(session.patch(path, _patch(current, mark), dry_run))
-        except ApiError as error:
-            if error.status != 409:
-                raise
         current = nodes.trim(session.request("GET", path))
     raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
 

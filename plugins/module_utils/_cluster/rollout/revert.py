@@ -273,13 +273,12 @@ def _write(session: Session, reverts: dict[str, _Revert], found: dict[str, nodes
     read = {name: goal for name, goal in goals.items() if found[name].reads_by_role}
     # What fails here is not a reason to leave a node on the source that failed: the checkpoint is on its disk.
     readers.grant(session, readers.users_of(read), dry_run)
-    for outcome in parallel.each(
-        list(goals),
-        lambda name: config_sources.write_source(
-            session, found[name], goals[name], dry_run, (reverts[name].former,), assign_step.back(found[name])
-        ),
-        session.concurrency,
-    ):
+
+    def write(name: str) -> nodes.Node:
+        node, sides = found[name], (reverts[name].former,)
+        return config_sources.write_source(session, node, goals[name], dry_run, sides, assign_step.back(node))
+
+    for outcome in session.each(goals, write):
         one = reverts[outcome.item]
         one.written = outcome.error is None
         absent = node_requests.absence(session, outcome.error)

@@ -214,7 +214,7 @@ def _write(session: Session, steps: dict[str, Step], rows: dict[str, dict[str, t
         step = steps[name]
         return config_sources.write_source(session, step.node, step.goal, dry_run, step.sides, step.notes)
 
-    for outcome in parallel.each(list(steps), write, session.concurrency):
+    for outcome in session.each(steps, write):
         step, row, stored = steps[outcome.item], rows[outcome.item], outcome.value
         if stored is None:
             row.update(_refused(session, step, outcome))

@@ -10,7 +10,7 @@ import typing as t
 
 from ..._config import delivery as deliveries
 from ..._config.fields import fields
-from ..._config.values import node_row
+from ..._config.values import node_row, paths
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
@@ -19,7 +19,6 @@ from . import verdict
 from .verdict import MEANING_FOLLOWS, Verdict
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 # The signer of what kubelets serve with (k8s.io/api/certificates/v1 KubeletServingSignerName).
 _SERVING = "kubernetes.io/kubelet-serving"
@@ -158,30 +157,12 @@ def _short(value: t.Any) -> str:
 
 def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:
     """Add why a kubelet cannot get an existing ConfigMap, forbidden or unreachable (one POST)."""
-    attributes = {
-        "namespace": source["namespace"],
-        "verb": "get",
-        "version": "v1",
-        "resource": "configmaps",
-        "name": source["name"],
-    }
+    attributes = {**paths.only(source, ("namespace", "name")), "verb": "get", "version": "v1", "resource": "configmaps"}
+    user = {"user": f"{_NODE_USER}{node}", "groups": ["system:nodes", "system:authenticated"]}
     try:
-        review = session.request(
-            "POST",
-            ACCESS_REVIEWS,
-            body={
-                "apiVersion": "authorization.k8s.io/v1",
-                "kind": "SubjectAccessReview",
-                "spec": {
-                    "user": f"{_NODE_USER}{node}",
-                    "groups": ["system:nodes", "system:authenticated"],
-                    "resourceAttributes": attributes,
-                },
-            },
-        )
+        status = session.review("SubjectAccessReview", {**user, "resourceAttributes": attributes})
     except ApiError as error:
         return _final(found, f"The ConfigMap exists; whether the node may read it is unknown: {error.message}")
-    status = review.get("status") or {}
     if status.get("allowed"):
         return _final(
             found,

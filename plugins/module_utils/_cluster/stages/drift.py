@@ -21,7 +21,7 @@ from ..._config.minors import fields_of
 from ..._config.plan import layers, own_values
 from ..._config.plan.layers import Layers
 from ..._config.values import document
-from ..api.errors import ClusterError
+from ..api.errors import ClusterError, explained
 from ..api.session import Session
 from ..objects import config_sources, configmaps, kubeadm, kubelets, node_requests, nodes
 from . import verdict
@@ -44,7 +44,9 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     maps = _maps(session, found.values())
     live, unread = live_configs(session, found, options["current"] or {})
     step = _kubeadm(session, options["kubeadm_configs"]) if options["kubeadm_configs"] else {}
-    hosts, flags = {**reported(found), **(options["hosts"] or {})}, _flags(options["flags"])
+    hosts = {**reported(found), **(options["hosts"] or {})}
+    with explained(ValueError):
+        flags = shadow.of_nodes(options["flags"])
     finder = Finder()
     rows = {}
     for name, node in found.items():
@@ -61,11 +63,9 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
             # Without node_configs it is not known what is declared.
             own_values.NO_RECORD if options["node_configs"] is None else _own(node),
         )
-        try:
+        with explained(overlay.OverlayError, before=f"the configuration of node {name}: "):
             drift = finder.rows(configs, facts)
             rendering = finder.rendering(configs, facts)
-        except overlay.OverlayError as error:
-            raise ClusterError(f"the configuration of node {name}: {error}") from error
         drift[:0] = _not_read(node, unread.get(name))
         rows[name] = {
             "delivery": node.delivery,
@@ -83,10 +83,8 @@ def _found(session: Session, options: dict[str, t.Any]) -> dict[str, nodes.Node]
     A request decides which of two sources counts. A node with a checkpoint keeps it until it is migrated to a drop-in,
     and one with a drop-in until it is reset.
     """
-    try:
+    with explained(ValueError):
         requested = delivery.checked(options["deliveries"])
-    except ValueError as error:
-        raise ClusterError(str(error)) from error
     found = node_requests.read(session, options["nodes"], options["label_selectors"] or ())
     seen = {}
     for name, node in found.items():
@@ -118,17 +116,8 @@ def live_configs(
 def _layers(
     node_configs: dict[str, t.Any], minors: t.Mapping[str, int | None]
 ) -> dict[str, tuple[dict[str, t.Any], ...]]:
-    try:
+    with explained(document.DocumentError, before="node_configs: "):
         return Layers().of_nodes(node_configs, minors)
-    except document.DocumentError as error:
-        raise ClusterError(f"node_configs: {error}") from error
-
-
-def _flags(given: dict[str, t.Any] | None) -> dict[str, list[str]]:
-    try:
-        return shadow.of_nodes(given)
-    except ValueError as error:
-        raise ClusterError(str(error)) from error
 
 
 def _maps(session: Session, found: t.Iterable[nodes.Node]) -> dict[str, config_sources.FoundConfig]:
@@ -271,11 +260,9 @@ def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tupl
     paths: dict[str, tuple[t.Any, t.Any]] = {}
     for configmap in found:
         name = f"ConfigMap {kubeadm.NAMESPACE}/{configmap['metadata']['name']}"
-        try:
+        with explained(ClusterError, overlay.OverlayError, before=f"{name}: "):
             before = kubeadm.content(configmap)
             after = layers.lay_common(before, overrides)
-        except (ClusterError, overlay.OverlayError) as error:
-            raise ClusterError(f"{name}: {error}") from error
         old, new = compare.normalise(before, minor), compare.normalise(after, minor)
         for path in layers.changed_paths(before, after, minor):
             paths[path] = old.get(path), new.get(path)

@@ -14,8 +14,7 @@ from ..._config.forecast.pod_forecast import ConfigChange
 from ..._config.plan import plan_text, sources
 from ..._config.plan.plan import Request, make_plan
 from ..._config.values.short_texts import minor_of
-from ..api import parallel
-from ..api.errors import ClusterError, NodesFailed
+from ..api.errors import ClusterError, NodesFailed, explained
 from ..api.session import Session
 from ..objects import node_requests, nodes, pod_usage
 
@@ -31,13 +30,11 @@ def edit(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     given = dict(options)
     back = given.pop("back", False)
     _check(options["current"], back)
-    try:
+    with explained(ValueError):
         if back:
             made = rollback.make(given["current"], given["flags"], given["allow_effect"], given["allow_effects"])
         else:
             made = make_plan(Request(given.pop("current"), configmap_name=given.pop("name"), **given))
-    except ValueError as error:
-        raise ClusterError(str(error)) from error
     result = {"changed": False, "plan": made, "diff": plan_text.diffs(options["current"], made)}
     if made["refused"]:
         raise ClusterError(plan_text.refusals(made), result)
@@ -91,7 +88,7 @@ def _forecasts(session: Session, changes: dict[str, ConfigChange]) -> tuple[_Row
     found: list[nodes.Node] = []
     if asked:
         found = list(node_requests.read(session, asked).values())
-    for outcome in parallel.each(found, lambda node: pod_usage.read(session, node), session.concurrency):
+    for outcome in session.each(found, lambda node: pod_usage.read(session, node)):
         name = outcome.item.name
         if outcome.value is None:
             failures[name] = outcome.why

@@ -12,8 +12,7 @@ import typing as t
 from ..._config.fields import compare
 from ..._config.minors import api_versions
 from ..._config.values import annotation, document
-from ..api import parallel
-from ..api.errors import ClusterError
+from ..api.errors import ClusterError, explained
 from ..api.session import Session
 from ..objects import configmaps, kubeadm, lease, node_requests, nodes, readers
 
@@ -37,19 +36,15 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
 
 
 def _create(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
-    try:
+    with explained(document.DocumentError):
         wanted = _wanted(options)
-    except document.DocumentError as error:
-        raise ClusterError(str(error)) from error
     names = {}
     for label, (_variant, text) in wanted.items():
         names[label] = document.configmap_name(options["name"], text, options["key"])
     rows: dict[str, dict[str, t.Any]] = {}
     failed = []
-    for outcome in parallel.each(
-        list(wanted),
-        lambda label: _ensure(session, options, names[label], *wanted[label], check_mode),
-        session.concurrency,
+    for outcome in session.each(
+        wanted, lambda label: _ensure(session, options, names[label], *wanted[label], check_mode)
     ):
         if outcome.value is not None:
             rows[outcome.item] = outcome.value
@@ -196,7 +191,7 @@ def _removed(
         configmaps.delete(session, item, check_mode)
 
     gone, failed = [], []
-    for outcome in parallel.each(idle, remove, session.concurrency):
+    for outcome in session.each(idle, remove):
         if outcome.error is None:
             gone.append(outcome.item)
         else:

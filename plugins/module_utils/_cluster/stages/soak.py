@@ -80,9 +80,7 @@ class _Soak:
 
     def _processes_now(self) -> None:
         """Record the process of each kubelet, and close the nodes whose kubelet does not answer."""
-        for outcome in parallel.each(
-            self._serving(self.open), lambda name: kubelets.process(self.session, name), self.session.concurrency
-        ):
+        for outcome in self.session.each(self._serving(self.open), lambda name: kubelets.process(self.session, name)):
             if node_requests.absence(self.session, outcome.error):
                 self._unanswered(outcome)
             elif outcome.value is None:
@@ -176,11 +174,8 @@ class _Soak:
         return abs(_reported_start(self.watch.nodes[name]) - self._starts[name]) > kubelets.TOLERANCE
 
     def _processes(self, names: list[str]) -> None:
-        for outcome in parallel.each(
-            [name for name in names if name not in self._missing and name in self._seen_processes],
-            lambda name: kubelets.process(self.session, name, 0.0),
-            self.session.concurrency,
-        ):
+        known = [name for name in names if name not in self._missing and name in self._seen_processes]
+        for outcome in self.session.each(known, lambda name: kubelets.process(self.session, name, 0.0)):
             if outcome.value is None:
                 self._unanswered(outcome)
             else:
@@ -213,7 +208,7 @@ class _Soak:
 
     def _pods(self) -> None:
         names = [name for name in self.open if self.before[name]]
-        for outcome in parallel.each(names, self._compared, self.session.concurrency, parallel.SHORT):
+        for outcome in self.session.each(names, self._compared, parallel.SHORT):
             self._weigh(outcome.item, outcome.result())
 
     def _compared(self, name: str) -> pod_loss.Losses:
@@ -259,9 +254,7 @@ class _Soak:
             names = self._settled()
             if turn and names:
                 time.sleep(_BETWEEN)
-            for outcome in parallel.each(
-                self._serving(names), lambda name: kubelets.healthy(self.session, name), self.session.concurrency
-            ):
+            for outcome in self.session.each(self._serving(names), lambda name: kubelets.healthy(self.session, name)):
                 if outcome.error:
                     self._unanswered(outcome)
                 elif not outcome.value:

@@ -72,11 +72,7 @@ class Watch:
     def _expected(self, wanted: t.Mapping[str, t.Any]) -> dict[str, Expected | None]:
         """Return what each node must run, None for its local config: one GET for each distinct source."""
         sources = {nodes.describe(wanted[name].source): wanted[name].source for name in self.nodes}
-        outcomes = parallel.each(
-            list(filter(None, sources.values())),
-            lambda source: Expected(self.session, source),
-            self.session.concurrency,
-        )
+        outcomes = self.session.each(filter(None, sources.values()), lambda source: Expected(self.session, source))
         known = {nodes.describe(outcome.item): outcome.result() for outcome in outcomes}
         return {name: known.get(nodes.describe(wanted[name].source)) for name in self.nodes}
 
@@ -121,11 +117,7 @@ class Watch:
                 answering[name] = found
             else:
                 self.verdicts[name] = found
-        for outcome in parallel.each(
-            list(answering),
-            lambda name: kubelets.configz(self.session, name, self.nodes[name].minor),
-            self.session.concurrency,
-        ):
+        for outcome in kubelets.live_configs(self.session, answering, self.nodes):
             self.verdicts[outcome.item] = self._live(outcome.item, answering[outcome.item], outcome)
         for name, seen in self.verdicts.items():
             if name in self._recreated and seen.state in ("fell_back", "differs"):

@@ -261,7 +261,7 @@ def test_sync_error(answer: t.Any, text: str) -> None:
     who = {"user": "system:node:n1", "groups": ["system:nodes", "system:authenticated"]}
     spec = {**who, "resourceAttributes": what}
     asked = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
-    with Calls(Call("POST", diagnose.ACCESS_REVIEWS, answer, body=asked)) as session:
+    with Calls(Call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", answer, body=asked)) as session:
         found = diagnose.sync_error(session, "n1", place(), Verdict("sync_error", "cannot fetch"))
     assert (found.state, found.final) == ("sync_error", True)
     assert found.message.startswith("cannot fetch. ") and text in found.message
