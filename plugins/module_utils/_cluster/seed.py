@@ -27,7 +27,7 @@ from .._node.switch import seeds, values
 from .._node.switch.seeds import Entry, Seed
 from .._node.unit import unitfile
 from .api.errors import ClusterError
-from .api.session import Session
+from .api.session import Json, Session
 from .objects import configmaps
 from .stages import push
 
@@ -40,7 +40,7 @@ _UNIQUE = ("podCIDR", "providerID")
 """What no two machines share. Other fields of a machine, such as cgroupDriver, are checked on the new one."""
 
 
-def build(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def build(session: Session, options: Json, check_mode: bool) -> Json:
     """Push the configuration of the group, and write its seed in each format. Raises ClusterError."""
     formats = formats_of(options["formats"])
     settings = _settings(options["hosts"])
@@ -128,7 +128,7 @@ def _is_complete(host: t.Any) -> bool:
     return isinstance(options, t.Mapping) and bool(options.get("unit") and host.get("config_dir"))
 
 
-def _configuration(plan: t.Mapping[str, t.Any]) -> tuple[t.Mapping[str, t.Any], dict[str, t.Any]]:
+def _configuration(plan: t.Mapping[str, t.Any]) -> tuple[t.Mapping[str, t.Any], Json]:
     """Return the row of a node and the configuration that all nodes of the group have. Raises ClusterError."""
     rows = plan["nodes"]
     for name, row in rows.items():
@@ -186,9 +186,7 @@ def _check_fit(config: t.Mapping[str, t.Any]) -> None:
             )
 
 
-def _pushed(
-    session: Session, options: dict[str, t.Any], config: t.Mapping[str, t.Any], check_mode: bool
-) -> dict[str, t.Any]:
+def _pushed(session: Session, options: Json, config: t.Mapping[str, t.Any], check_mode: bool) -> Json:
     """Push the configuration, and mark one that was there as needed for some days, after which no node may have it.
 
     Not on the ConfigMap itself: a write would change its resourceVersion.
@@ -283,7 +281,7 @@ def cloud_init(entries: t.Sequence[Entry]) -> bytes:
 
 def ignition(entries: t.Sequence[Entry]) -> bytes:
     """Return a configuration for Ignition, which writes the files before systemd starts."""
-    storage: dict[str, list[dict[str, t.Any]]] = {"directories": [], "files": [], "links": []}
+    storage: dict[str, list[Json]] = {"directories": [], "files": [], "links": []}
     for entry in entries:
         if entry.link:
             storage["links"].append({"path": entry.path, "target": entry.link})

@@ -17,10 +17,10 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from . import cluster_options
 from .errors import ClusterError, MissingLibrary
-from .session import FIRST_CONTACT, PATIENT_CONTACT, Session
+from .session import FIRST_CONTACT, PATIENT_CONTACT, Json, Session
 
-_Call = t.Callable[["dict[str, t.Any]", bool], "dict[str, t.Any]"]
-_Stage = t.Callable[[Session, "dict[str, t.Any]", bool], "dict[str, t.Any]"]
+_Call = t.Callable[["Json", bool], "Json"]
+_Stage = t.Callable[[Session, "Json", bool], "Json"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,13 +31,11 @@ class Definition:
     arguments of AnsibleModule (required_one_of, mutually_exclusive, required_if, required_by).
     """
 
-    spec: dict[str, t.Any]
+    spec: Json
     call: _Call
-    limits: dict[str, t.Any] = dataclasses.field(default_factory=dict)
+    limits: Json = dataclasses.field(default_factory=dict)
 
-    def outcome(
-        self, options: dict[str, t.Any], check_mode: bool, diff: bool, verbosity: int
-    ) -> tuple[dict[str, t.Any], list[str]]:
+    def outcome(self, options: Json, check_mode: bool, diff: bool, verbosity: int) -> tuple[Json, list[str]]:
         """Return the result for validated options, with `failed` and `msg` after a failure, and the warnings.
 
         A failure contains the result so far, which states where every node stands. `check_mode` in a result marks rows
@@ -59,13 +57,13 @@ class Definition:
             result["check_mode"] = True
         return result, list(result.pop("warnings", ()))
 
-    def _check_numbers(self, options: dict[str, t.Any]) -> None:
+    def _check_numbers(self, options: Json) -> None:
         """Raise ClusterError for a negative number: all of them are amounts."""
         for name, option in self.spec.items():
             if option.get("type") == "int" and (options.get(name) or 0) < 0:
                 raise ClusterError(f"{name} is {options[name]}: use a number of at least 0")
 
-    def secrets(self, options: dict[str, t.Any]) -> set[str]:
+    def secrets(self, options: Json) -> set[str]:
         """Return the secrets in the options that `no_log` does not cover."""
         return cluster_options.kubeconfig_secrets(options.get("kubeconfig")) | cluster_options.environment_secrets()
 
@@ -88,14 +86,14 @@ class Definition:
         raise AssertionError("exit_json ends the process")
 
 
-def define(spec: dict[str, t.Any], stage: _Stage, patient: bool = False, **limits: t.Any) -> Definition:
+def define(spec: Json, stage: _Stage, patient: bool = False, **limits: t.Any) -> Definition:
     """Define a module that runs `stage(session, options, check_mode)`.
 
     A `patient` stage waits for an API server that is unavailable at its start; the others soon report a wrong address.
     `limits` are the keyword arguments of AnsibleModule. Warnings of the API server are shown too.
     """
 
-    def call(options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+    def call(options: Json, check_mode: bool) -> Json:
         session = Session(options, first_contact=PATIENT_CONTACT if patient else FIRST_CONTACT)
         try:
             return _with_warnings(session, stage(session, options, check_mode))
@@ -106,7 +104,7 @@ def define(spec: dict[str, t.Any], stage: _Stage, patient: bool = False, **limit
     return Definition({**cluster_options.argument_spec(), **spec}, call, limits)
 
 
-def _with_warnings(session: Session, result: dict[str, t.Any]) -> dict[str, t.Any]:
+def _with_warnings(session: Session, result: Json) -> Json:
     found = [f"API server: {text}" for text in session.warnings]
     if session.kubelets is not None:
         found += session.kubelets.warnings()

@@ -28,6 +28,8 @@ from . import (
 from .errors import Accepting, ApiError, ClusterError, persist
 from .parallel import Item, Outcome, Value
 
+Json = t.Dict[str, t.Any]
+"""An object as JSON has it: one of the API, or the options or the result of a module."""
 # How many seconds a request is repeated until the first answer: short, since the address may be wrong.
 FIRST_CONTACT = 10.0
 # The same for modules that run during a rollout, whose earlier modules have reached the address.
@@ -64,9 +66,7 @@ class Session:
     read of Nodes, by name, for the ways to their kubelets.
     """
 
-    def __init__(
-        self, options: dict[str, t.Any], outage: float = _OUTAGE, first_contact: float = FIRST_CONTACT
-    ) -> None:
+    def __init__(self, options: Json, outage: float = _OUTAGE, first_contact: float = FIRST_CONTACT) -> None:
         library.check()
         options = cluster_options.completed(options)
         self._options = options
@@ -186,7 +186,7 @@ class Session:
             return self.request("GET", path)
         return None
 
-    def review(self, kind: str, spec: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    def review(self, kind: str, spec: t.Mapping[str, t.Any]) -> Json:
         """Return the status of a review of permissions, such as a SubjectAccessReview (one POST). Raises ApiError."""
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
         answer = self.request("POST", f"/apis/authorization.k8s.io/v1/{kind.lower()}s", body=body)
@@ -256,7 +256,7 @@ class Session:
         path: str,
         query: t.Sequence[tuple[str, t.Any]],
         body: t.Any,
-        more: dict[str, t.Any],
+        more: Json,
         budget: float | None,
     ) -> bytes:
         limit = self._outage if self._answered else self._first_contact

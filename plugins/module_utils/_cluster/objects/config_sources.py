@@ -13,27 +13,27 @@ from ..._config.minors import api_versions
 from ..._config.plan import own_values
 from ..._config.values import annotation, document, following, node_row, reference
 from ..api.errors import Accepting, ApiError, ClusterError, explained
-from ..api.session import Session
+from ..api.session import Json, Session
 from . import configmaps, node_requests, nodes
 
 Source = t.Optional[t.Dict[str, str]]
 ABSENT = "there is no such ConfigMap"
 NAMELESS = "the kubelet reports its uid alone"
 # Argument spec of a source.
-PLACE: dict[str, dict[str, t.Any]] = {
+PLACE: dict[str, Json] = {
     "namespace": {"type": "str", "default": "kube-system"},
     "name": {"type": "str", "required": True},
     "kubelet_config_key": {"type": "str", "default": "kubelet", "aliases": ["kubeletConfigKey"], "no_log": False},
 }
 # What a result of kubelet_configmap has beside it.
-_BESIDE: dict[str, dict[str, t.Any]] = {
+_BESIDE: dict[str, Json] = {
     "uid": {"type": "str"},
     "resource_version": {"type": "str", "aliases": ["resourceVersion"]},
     "variant": {"type": "str"},
     "changed": {"type": "bool"},
 }
 # Argument spec of the modules that assign a source to nodes.
-SELECTION: dict[str, dict[str, t.Any]] = {
+SELECTION: dict[str, Json] = {
     "nodes": {"type": "list", "elements": "str"},
     "source": {"type": "dict", "options": {**PLACE, **_BESIDE}},
     "sources": {"type": "dict"},
@@ -68,7 +68,7 @@ class FoundConfig:
     The fault is the one for kubelets that load the usual apiVersion; `key` is that of the source.
     """
 
-    configmap: dict[str, t.Any] | None
+    configmap: Json | None
     fault: str | None
     key: str = "kubelet"
 
@@ -78,14 +78,14 @@ class FoundConfig:
             return self.fault
         return fault(self.configmap, self.key, minor)
 
-    def content(self, minor: int | None = None) -> dict[str, t.Any] | None:
+    def content(self, minor: int | None = None) -> Json | None:
         """Return the configuration, None if it is unusable for kubelets of a minor; with None, for every kubelet."""
         if self.configmap is None or self.fault_at(minor):
             return None
         return document.parse(self.configmap["data"][self.key], self.key)
 
 
-def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
+def wanted(options: Json) -> dict[str, Wanted]:
     """Return what each node must have, by node name, from a module's options.
 
     Raises ClusterError for an incomplete source or an unknown delivery.
@@ -112,14 +112,14 @@ def wanted(options: dict[str, t.Any]) -> dict[str, Wanted]:
     return found
 
 
-def given(options: dict[str, t.Any]) -> dict[str, Wanted] | None:
+def given(options: Json) -> dict[str, Wanted] | None:
     """Return the same for options that name sources; None for those that do not, as what is assigned now counts."""
     if options["sources"] is None and options["source"] is None:
         return None
     return wanted(options)
 
 
-def _rollout(options: dict[str, t.Any]) -> str:
+def _rollout(options: Json) -> str:
     rollout = options.get("rollout") or ""
     if rollout and not annotation.ROLLOUT.fullmatch(rollout):
         raise ClusterError(f"rollout is {rollout!r}, not the name of a rollout: pass that of the rollout, or omit it")
@@ -172,16 +172,14 @@ def find(session: Session, wanted_ones: t.Iterable[dict[str, str]]) -> dict[str,
     return found
 
 
-def content(
-    found: t.Mapping[str, FoundConfig], source: t.Mapping[str, str] | None, minor: int
-) -> dict[str, t.Any] | None:
+def content(found: t.Mapping[str, FoundConfig], source: t.Mapping[str, str] | None, minor: int) -> Json | None:
     """Return the configuration in one of the sources of `find`, None without a source and if it is unusable."""
     if not source:
         return None
     return found[nodes.describe(source)].content(minor)
 
 
-def fault(configmap: dict[str, t.Any] | None, key: str, minor: int | None = 0) -> str | None:
+def fault(configmap: Json | None, key: str, minor: int | None = 0) -> str | None:
     """Return why a key of a ConfigMap is unusable (absent, binary, no KubeletConfiguration); None if it is usable.
 
     `minor` is that of the kubelet, 0 for an unknown one; with None it must be usable for some kubelet.
@@ -305,8 +303,8 @@ def _refuse_other(before: nodes.Node, node: nodes.Node, sides: t.Collection[str]
 
 def _patch(
     node: nodes.Node, source: dict[str, str] | None, sides: t.Collection[str], notes: t.Mapping[str, str | None]
-) -> dict[str, t.Any]:
-    body: dict[str, t.Any] = {"metadata": {"resourceVersion": node.resource_version}}
+) -> Json:
+    body: Json = {"metadata": {"resourceVersion": node.resource_version}}
     noted, native = _places(sides)
     text = config_source = None
     if source:
@@ -322,7 +320,7 @@ def _patch(
 
 
 def _noted(node: nodes.Node, source: dict[str, str], delivery: str) -> str:
-    noted: dict[str, t.Any] = {"configMap": source, "delivery": delivery, **node.machine}
+    noted: Json = {"configMap": source, "delivery": delivery, **node.machine}
     if delivery == deliveries.CHECKPOINT:
         del noted["delivery"]
     return annotation.text(noted)
@@ -333,7 +331,7 @@ def _forecast(
 ) -> nodes.Node:
     """Return a node as an API server without dry runs would store it, as far as assignments look at it."""
     noted, native = _places(sides)
-    changed: dict[str, t.Any] = {"previous": _previous(node, notes), "noted": node.noted}
+    changed: Json = {"previous": _previous(node, notes), "noted": node.noted}
     if native:
         changed["native"] = dataclasses.replace(node.native, source=source)
     if noted:
@@ -352,7 +350,7 @@ def _places(sides: t.Collection[str]) -> tuple[str, bool]:
     return (noted or [""])[0], len(noted) < len(sides)
 
 
-def _previous(node: nodes.Node, notes: t.Mapping[str, str | None]) -> dict[str, t.Any] | None:
+def _previous(node: nodes.Node, notes: t.Mapping[str, str | None]) -> Json | None:
     """Return the annotation `previous` of a node with these further annotations."""
     if annotation.PREVIOUS not in notes:
         return node.previous

@@ -20,7 +20,7 @@ from ..._config.values import document
 from ..._config.values.node_row import first_of
 from ..._config.values.short_texts import minor_of
 from ..api.errors import Accepting, ApiError, ClusterError, explained
-from ..api.session import Session
+from ..api.session import Json, Session
 from . import config_sources, configmaps, node_requests
 
 NAMESPACE, KEY = "kube-system", "kubelet"
@@ -44,7 +44,7 @@ def names(minor: int) -> tuple[str, ...]:
     return (plain,) if minor > 23 else (versioned,)
 
 
-def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def synchronise(session: Session, options: Json, check_mode: bool) -> Json:
     """Write the overrides that all nodes have in common into kubeadm's configuration, and return the module's result.
 
     Nodes of the cluster that `node_configs` omits count with `other_configs`. Values that they do not share are
@@ -63,7 +63,7 @@ def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -
         change, warning = functools.partial(_update, session, declared, minor, rollout, check_mode), _not_in_sync
     else:
         change, warning = functools.partial(_undo, session, undo, check_mode), _not_undone
-    rows: dict[str, dict[str, t.Any]] = {}
+    rows: dict[str, Json] = {}
     diffs: list[dict[str, str]] = []
     for configmap in found:
         name = configmap["metadata"]["name"]
@@ -76,7 +76,7 @@ def synchronise(session: Session, options: dict[str, t.Any], check_mode: bool) -
     return _result(rows, diffs, check_mode, warning)
 
 
-def read(session: Session) -> tuple[int, list[dict[str, t.Any]]]:
+def read(session: Session) -> tuple[int, list[Json]]:
     """Return the cluster's minor version according to kubeadm, and kubeadm's ConfigMaps for it.
 
     Requests: two GETs, three for 1.23. Raises ClusterError if there is no such ConfigMap.
@@ -148,15 +148,15 @@ def _minor(session: Session) -> int:
 
 
 def _update(
-    session: Session, declared: _Declared, minor: int, rollout: str, dry_run: bool, configmap: dict[str, t.Any]
-) -> tuple[dict[str, t.Any], list[dict[str, str]]]:
+    session: Session, declared: _Declared, minor: int, rollout: str, dry_run: bool, configmap: Json
+) -> tuple[Json, list[dict[str, str]]]:
     """Synchronise one ConfigMap; return its row and its diff.
 
     On a conflict with another writer the ConfigMap is read again and the change is computed again, so that no other
     change is overwritten.
     """
-    current: dict[str, t.Any] | None = configmap
-    row: dict[str, t.Any] = {}
+    current: Json | None = configmap
+    row: Json = {}
     difference: list[dict[str, str]] = []
     sent = ""
     for _try in range(_TRIES):
@@ -186,23 +186,19 @@ def _update(
     raise ApiError(409, "it changes faster than it can be patched; run again", "Conflict")
 
 
-def _note(
-    current: dict[str, t.Any], rollout: str, before: dict[str, t.Any], after: dict[str, t.Any]
-) -> dict[str, str | None]:
+def _note(current: Json, rollout: str, before: Json, after: Json) -> dict[str, str | None]:
     """Return what lets a rollback undo a change. Without a name of the rollout there is nothing that it could undo."""
     if not rollout:
         return {}
     return rollback.written(rollback.read(current), rollout, before, after)
 
 
-def _undo(
-    session: Session, rollout: str, dry_run: bool, configmap: dict[str, t.Any]
-) -> tuple[dict[str, t.Any], list[dict[str, str]]]:
+def _undo(session: Session, rollout: str, dry_run: bool, configmap: Json) -> tuple[Json, list[dict[str, str]]]:
     """Undo what a rollout (`all`: any) has written to one ConfigMap; return its row and its diff.
 
     Another writer since the read is an error of the API server, 409: run again.
     """
-    row: dict[str, t.Any] = {"changed": False, "changes": [], "refused": ""}
+    row: Json = {"changed": False, "changes": [], "refused": ""}
     difference: list[dict[str, str]] = []
     record = rollback.read(configmap)
     if record:
@@ -216,12 +212,12 @@ def _undo(
     return {**row, **configmaps.reference(configmap, KEY)}, difference
 
 
-def _diff(configmap: dict[str, t.Any], before: dict[str, t.Any], after: dict[str, t.Any]) -> dict[str, str]:
+def _diff(configmap: Json, before: Json, after: Json) -> dict[str, str]:
     header = f"ConfigMap {NAMESPACE}/{configmap['metadata']['name']}"
     return compare.diff(before, after, header, header)
 
 
-def content(configmap: dict[str, t.Any]) -> dict[str, t.Any]:
+def content(configmap: Json) -> Json:
     """Return the configuration in one of kubeadm's ConfigMaps. Raises ClusterError if it is unusable."""
     fault = config_sources.fault(configmap, KEY)
     if fault:
@@ -229,16 +225,14 @@ def content(configmap: dict[str, t.Any]) -> dict[str, t.Any]:
     return document.parse(configmap["data"][KEY], f"key {KEY}", complete=True)
 
 
-def _not_undone(name: str, row: dict[str, t.Any]) -> str:
+def _not_undone(name: str, row: Json) -> str:
     return (
         f"ConfigMap {NAMESPACE}/{name} still has what was rolled out: {', '.join(row['changes'])}. Nodes that join and "
         "nodes that kubeadm upgrades get it; the same run with kubelet_config_kubeadm: update undoes it there too"
     )
 
 
-def _decide(
-    configmap: dict[str, t.Any], overrides: _NodeLayers, minor: int
-) -> tuple[dict[str, t.Any], dict[str, t.Any], list[str]]:
+def _decide(configmap: Json, overrides: _NodeLayers, minor: int) -> tuple[Json, Json, list[str]]:
     """Return the configuration of a ConfigMap, the one it must have, and the paths that differ. Raises ClusterError."""
     before = content(configmap)
     after = layers.lay_common(before, overrides.values())
@@ -263,7 +257,7 @@ def _may_be_newer(problem: Problem, minor: int) -> bool:
     return problem.rule == "unknown-field" and (problem.severity != REFUSAL or minor > fields.NEWEST_MINOR)
 
 
-def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
+def _refusal(before: Json, declared: _Declared, minor: int) -> str:
     """Return why the common values must not be written, empty if all nodes of the cluster share them."""
     not_shared = layers.not_shared(before, declared.nodes.values(), declared.outside(), minor)
     if not not_shared:
@@ -277,7 +271,7 @@ def _refusal(before: dict[str, t.Any], declared: _Declared, minor: int) -> str:
     )
 
 
-def _not_in_sync(name: str, row: dict[str, t.Any]) -> str:
+def _not_in_sync(name: str, row: Json) -> str:
     remedy = "a rollout with kubelet_config_kubeadm: update synchronises it"
     if row["refused"]:
         remedy = f"an update would be refused: {row['refused']}"
@@ -288,11 +282,11 @@ def _not_in_sync(name: str, row: dict[str, t.Any]) -> str:
 
 
 def _result(
-    rows: dict[str, dict[str, t.Any]],
+    rows: dict[str, Json],
     diffs: list[dict[str, str]],
     check_mode: bool,
-    warning: t.Callable[[str, dict[str, t.Any]], str],
-) -> dict[str, t.Any]:
+    warning: t.Callable[[str, Json], str],
+) -> Json:
     """Return the result. `warning`: what check mode warns of for each ConfigMap that it would update."""
     updated = {name: row for name, row in rows.items() if row["changed"]}
     warnings = []

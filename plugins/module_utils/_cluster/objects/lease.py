@@ -21,7 +21,7 @@ import typing as t
 from ..._config.values.node_row import first_of, printable
 from ..api import timestamps
 from ..api.errors import Accepting, ApiError, ClusterError
-from ..api.session import Session
+from ..api.session import Json, Session
 from . import lease_objects
 
 # Seconds between two reads of a Lease whose holder may be dead.
@@ -36,7 +36,7 @@ NO_LEASES = (
 _SHORT, _PATIENCE = 30, 10
 
 
-def lease(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def lease(session: Session, options: Json, check_mode: bool) -> Json:
     """Hold or release the Lease of a rollout and return the module's result. Raises ClusterError."""
     if options["state"] == "released":
         return _release(session, options["lease"], check_mode)
@@ -78,7 +78,7 @@ def whole_cluster(session: Session, what: str, refusal: str, check_mode: bool) -
         "wait": _PATIENCE,
         "refusal": refusal,
     }
-    result: dict[str, t.Any] = {"lease": {}}
+    result: Json = {"lease": {}}
     with Accepting(404):
         result = _hold(session, options, check_mode)
     warnings = list(result.get("warnings") or [])
@@ -94,7 +94,7 @@ def whole_cluster(session: Session, what: str, refusal: str, check_mode: bool) -
             )
 
 
-def _hold(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def _hold(session: Session, options: Json, check_mode: bool) -> Json:
     """Create claims until one is held; check mode returns the current obstacles (one LIST) and creates nothing.
 
     Without obstacles: one POST, one LIST, one PATCH.
@@ -102,7 +102,7 @@ def _hold(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
     if check_mode:
         return _forecast(session, options)
     end = time.monotonic() + options["wait"]
-    taken_over: list[dict[str, t.Any]] = []
+    taken_over: list[Json] = []
     while True:
         held, obstacles = _claim(session, options, taken_over)
         if held:
@@ -113,7 +113,7 @@ def _hold(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
 
 
 def _claim(
-    session: Session, options: dict[str, t.Any], taken_over: list[dict[str, t.Any]]
+    session: Session, options: Json, taken_over: list[Json]
 ) -> tuple[lease_objects.Claim | None, list[lease_objects.Claim]]:
     """Return our held claim, or the claims that prevent it; add to `taken_over` the claims of deleted Leases."""
     own = lease_objects.create(
@@ -139,7 +139,7 @@ def _claim(
 
 
 def _take_over(
-    session: Session, claims: list[lease_objects.Claim], now: float, taken_over: list[dict[str, t.Any]]
+    session: Session, claims: list[lease_objects.Claim], now: float, taken_over: list[Json]
 ) -> list[lease_objects.Claim]:
     """Delete the expired ones of the claims, and return those that could not be."""
     kept = []
@@ -161,9 +161,7 @@ def _lasts(claim: lease_objects.Claim, first: t.Mapping[str, t.Any], end: float)
     return claim.held and (first.get(claim.uid) != claim.renewed or claim.expires > end)
 
 
-def _wait_for_others(
-    session: Session, options: dict[str, t.Any], obstacles: list[lease_objects.Claim], end: float
-) -> None:
+def _wait_for_others(session: Session, options: Json, obstacles: list[lease_objects.Claim], end: float) -> None:
     """Wait until no obstacle is left.
 
     Raises ClusterError as soon as a holder renews its Lease, and if a Lease cannot expire before `end`. A rollout does
@@ -183,7 +181,7 @@ def _wait_for_others(
     _check_removed(session, options, rollouts)
 
 
-def _check_removed(session: Session, options: dict[str, t.Any], rollouts: list[lease_objects.Claim]) -> None:
+def _check_removed(session: Session, options: Json, rollouts: list[lease_objects.Claim]) -> None:
     """Raise ClusterError if a rollout that was waited for has ended before its Lease expired: it was removed."""
     now = session.server_time()
     ended = [claim.holder for claim in rollouts if now <= claim.expires]
@@ -194,14 +192,14 @@ def _check_removed(session: Session, options: dict[str, t.Any], rollouts: list[l
         )
 
 
-def _standing(session: Session, options: dict[str, t.Any]) -> list[lease_objects.Claim]:
+def _standing(session: Session, options: Json) -> list[lease_objects.Claim]:
     """Return the claims on our nodes that have not expired (one LIST)."""
     found = lease_objects.read(session, options["namespace"], options["nodes"])
     now = session.server_time()
     return [claim for claim in found if now <= claim.expires]
 
 
-def _forecast(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
+def _forecast(session: Session, options: Json) -> Json:
     obstacles = _standing(session, options)
     warnings = []
     if obstacles:
@@ -215,7 +213,7 @@ def _forecast(session: Session, options: dict[str, t.Any]) -> dict[str, t.Any]:
     }
 
 
-def _release(session: Session, lease: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def _release(session: Session, lease: Json, check_mode: bool) -> Json:
     """Delete our Lease. One that was deleted or replaced is not an error."""
     changed = False
     if lease.get("name"):
@@ -227,7 +225,7 @@ def _release(session: Session, lease: dict[str, t.Any], check_mode: bool) -> dic
     return {"changed": changed, "lease": lease, "taken_over": [], "obstacles": []}
 
 
-def _check(lease: dict[str, t.Any]) -> None:
+def _check(lease: Json) -> None:
     absent = {"namespace", "uid", "holder", "duration"} - set(lease)
     if absent:
         raise ClusterError(
@@ -235,7 +233,7 @@ def _check(lease: dict[str, t.Any]) -> None:
         )
 
 
-def _row(claim: lease_objects.Claim) -> dict[str, t.Any]:
+def _row(claim: lease_objects.Claim) -> Json:
     return {"name": claim.name, "holder": claim.holder, "group": claim.group, "renewed": timestamps.text(claim.renewed)}
 
 
@@ -246,7 +244,7 @@ def _of_the_dead(row: t.Mapping[str, t.Any]) -> str:
     )
 
 
-def _refusal(options: dict[str, t.Any], obstacles: t.Sequence[lease_objects.Claim], now: float) -> str:
+def _refusal(options: Json, obstacles: t.Sequence[lease_objects.Claim], now: float) -> str:
     lines = [
         options.get("refusal") or f"another rollout is running on nodes of {options['group']}; nothing was changed."
     ]
@@ -282,11 +280,9 @@ class Keeper:
     or with the nameless lease of check mode, it does nothing; in `check_mode` with no lease at all.
     """
 
-    def __init__(
-        self, session: Session, held: dict[str, t.Any] | None, check_mode: bool = False, fresh: bool = False
-    ) -> None:
+    def __init__(self, session: Session, held: Json | None, check_mode: bool = False, fresh: bool = False) -> None:
         self.session = session
-        self.lease: dict[str, t.Any] | None = None
+        self.lease: Json | None = None
         self.every = 0.0
         self._due = time.monotonic()
         if held and held.get("name") and not check_mode:

@@ -14,7 +14,7 @@ import urllib.parse
 from ..._config.values import node_row
 from ..api import kubelet_endpoint, parallel
 from ..api.errors import Accepting, ApiError, ClusterError
-from ..api.session import Session
+from ..api.session import Json, Session
 from .nodes import Node, trim
 
 # Nodes in a page, at most: few enough that full Node objects (20 KB each) are cheap to parse.
@@ -32,7 +32,7 @@ _HOSTNAME = "kubernetes.io/hostname"
 _UNWATCHED = {403: None, 410: ""}
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 # Argument spec of the modules that choose nodes by name or label.
-SELECTION: dict[str, dict[str, t.Any]] = {
+SELECTION: dict[str, Json] = {
     "nodes": {"type": "list", "elements": "str"},
     "label_selectors": {"type": "list", "elements": "str"},
 }
@@ -245,9 +245,7 @@ def _changes(session: Session, uids: t.Container[str], seconds: int) -> t.Iterat
             return
 
 
-def events(
-    session: Session, query: t.Sequence[tuple[str, t.Any]], quiet: float
-) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
+def events(session: Session, query: t.Sequence[tuple[str, t.Any]], quiet: float) -> t.Iterator[tuple[str, Json]]:
     """Yield type and object of each event of a watch of Nodes as it arrives (one GET, never repeated).
 
     `quiet` as in Session.lines. Raises ApiError, with status 410 if the API server does not have all events since the
@@ -297,7 +295,7 @@ def _pages_once(session: Session, query: t.Sequence[tuple[str, t.Any]]) -> dict[
         more = [("continue", about["continue"])]
 
 
-def _read(session: Session, item: dict[str, t.Any]) -> Node:
+def _read(session: Session, item: Json) -> Node:
     """Return a Node, and note for the session how its kubelet can be asked."""
     session.seen[item["metadata"]["name"]] = kubelet_endpoint.seen_in(item)
     return trim(item)

@@ -12,7 +12,7 @@ import typing as t
 from ..._config.forecast.pod_loss import TERMINATING
 from ..._config.values import node_row
 from ..api.errors import ClusterError, NodesFailed, pauses, without_failure
-from ..api.session import Session
+from ..api.session import Json, Session
 from ..objects import node_requests, nodes, pods
 from ..objects.lease import Keeper
 from . import drain_steps
@@ -29,13 +29,11 @@ class _Drain:
     `left` holds the pods that must still go, by node and uid; `answers` the last answer for the eviction of a pod.
     """
 
-    def __init__(
-        self, session: Session, options: dict[str, t.Any], listed: dict[str, pods.Rows], check_mode: bool
-    ) -> None:
+    def __init__(self, session: Session, options: Json, listed: dict[str, pods.Rows], check_mode: bool) -> None:
         self.session = session
         self.options = options
         self.check_mode = check_mode
-        self.rows: dict[str, dict[str, t.Any]] = {}
+        self.rows: dict[str, Json] = {}
         self.failures: dict[str, str] = {}
         self.left: dict[str, pods.Rows] = {}
         self.answers: dict[str, drain_steps.Answer] = {}
@@ -102,7 +100,7 @@ class _Drain:
             if answer.accepted:
                 self._evicted(name, uid, self.left[name][uid])
 
-    def _is_due(self, uid: str, pod: dict[str, t.Any], now: float) -> bool:
+    def _is_due(self, uid: str, pod: Json, now: float) -> bool:
         if pod["reason"] == TERMINATING:
             return False
         answer = self.answers.get(uid)
@@ -129,7 +127,7 @@ class _Drain:
             if unanswered and (uid not in found or found[uid]["reason"] == TERMINATING):
                 self._evicted(name, uid, pod)
 
-    def _evicted(self, name: str, uid: str, pod: dict[str, t.Any]) -> None:
+    def _evicted(self, name: str, uid: str, pod: Json) -> None:
         self.answers[uid] = drain_steps.Answer(True)
         self.rows[name]["evicted"].append(_place(pod))
         self.rows[name]["changed"] = True
@@ -182,7 +180,7 @@ class _Drain:
     def _account(self, left: pods.Rows) -> str:
         return "; ".join(f"{_title(pod)}: {self._why(uid, pod)}" for uid, pod in left.items())
 
-    def _why(self, uid: str, pod: dict[str, t.Any]) -> str:
+    def _why(self, uid: str, pod: Json) -> str:
         answer = self.answers.get(uid)
         if pod["reason"] == TERMINATING or (answer and answer.accepted):
             return "it is still being deleted (a long grace period, a finalizer, or a kubelet that does not answer)"
@@ -191,7 +189,7 @@ class _Drain:
         return answer.message
 
 
-def drain(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def drain(session: Session, options: Json, check_mode: bool) -> Json:
     """Drain nodes, or undo that, and return a row for each node.
 
     Raises NodesFailed, which names every node that is not drained or restored, and why.
@@ -210,12 +208,12 @@ def drain(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict
 
 def _drained(
     session: Session,
-    options: dict[str, t.Any],
+    options: Json,
     check_mode: bool,
     found: dict[str, nodes.Node],
-    gone: dict[str, dict[str, t.Any]],
+    gone: dict[str, Json],
     keeper: Keeper,
-) -> dict[str, t.Any]:
+) -> Json:
     """Drain nodes; `gone` are the rows of those that are not there.
 
     Requests: those of `node_requests.read`, one GET; for each node two LISTs and at most one PATCH; for each pod one
@@ -269,11 +267,9 @@ def _wait(run: _Drain, keeper: Keeper, api_version: str, deadline: float) -> Non
                 run.give_up(error.message)
 
 
-def _restored(
-    session: Session, check_mode: bool, found: dict[str, nodes.Node], gone: dict[str, dict[str, t.Any]]
-) -> dict[str, t.Any]:
+def _restored(session: Session, check_mode: bool, found: dict[str, nodes.Node], gone: dict[str, Json]) -> Json:
     """Undo the cordons of this collection: one LIST of nodes, at most one PATCH for each node."""
-    rows: dict[str, dict[str, t.Any]] = {}
+    rows: dict[str, Json] = {}
     for outcome in session.each(found.values(), lambda node: drain_steps.uncordon(session, node, check_mode)):
         before, after = outcome.item, outcome.value
         row = rows[before.name] = node_row.Row(True, "restored").shown(
@@ -305,7 +301,7 @@ def _uncordoned(before: nodes.Node, after: nodes.Node) -> str:
     return "already uncordoned by another user or program; our mark was removed"
 
 
-def _result(rows: dict[str, dict[str, t.Any]], found: dict[str, nodes.Node]) -> dict[str, t.Any]:
+def _result(rows: dict[str, Json], found: dict[str, nodes.Node]) -> Json:
     for name, node in found.items():
         if rows[name]["state"] not in node_row.ABSENT:
             rows[name].update(delivery=node.delivery, source=node.source)
@@ -324,7 +320,7 @@ def _result(rows: dict[str, dict[str, t.Any]], found: dict[str, nodes.Node]) -> 
     }
 
 
-def _diff(name: str, row: dict[str, t.Any], unschedulable: bool) -> dict[str, str]:
+def _diff(name: str, row: Json, unschedulable: bool) -> dict[str, str]:
     before, after = _unschedulable(unschedulable), _unschedulable(row["cordoned"])
     for pod in row["evicted"]:
         before += f"pod {_title(pod)}\n"
@@ -335,7 +331,7 @@ def _unschedulable(value: bool) -> str:
     return f"unschedulable: {str(value).lower()}\n"
 
 
-def _place(pod: dict[str, t.Any]) -> dict[str, str]:
+def _place(pod: Json) -> dict[str, str]:
     return {"namespace": pod["namespace"], "name": pod["name"]}
 
 

@@ -18,7 +18,7 @@ from ..._config.forecast.pod_loss import FINISHED, TERMINATING
 from ..._config.values import annotation
 from ..api import timestamps
 from ..api.errors import Accepting, ApiError, ClusterError
-from ..api.session import Session, object_path
+from ..api.session import Json, Session, object_path
 from ..objects import node_requests, nodes
 
 DISCOVERY = "/api/v1"
@@ -67,7 +67,7 @@ def _write(session: Session, node: nodes.Node, mark: str | None, dry_run: bool) 
     raise ApiError(409, "the Node object changes faster than it can be patched; run again", "Conflict")
 
 
-def _patch(node: nodes.Node, mark: str | None) -> dict[str, t.Any]:
+def _patch(node: nodes.Node, mark: str | None) -> Json:
     notes = {"annotations": {annotation.CORDONED: mark}, "resourceVersion": node.resource_version}
     return {"metadata": notes, "spec": {"unschedulable": True if mark else None}}
 
@@ -106,9 +106,7 @@ def eviction_version(session: Session) -> str:
     raise ApiError(404, f"the API server {session.host} has no resource pods/eviction, which a drain needs")
 
 
-def evict(
-    session: Session, api_version: str, pod: tuple[str, dict[str, t.Any]], grace_period: int | None, dry_run: bool
-) -> None:
+def evict(session: Session, api_version: str, pod: tuple[str, Json], grace_period: int | None, dry_run: bool) -> None:
     """Request the eviction of exactly this pod, by uid, never of another pod with its name (one POST, not repeated).
 
     A dry run without dry runs of the API server asks nothing, so it knows no budgets. Raises ApiError.
@@ -116,7 +114,7 @@ def evict(
     uid, row = pod
     if dry_run and not session.dry_runs():
         return
-    options: dict[str, t.Any] = {"preconditions": {"uid": uid}}
+    options: Json = {"preconditions": {"uid": uid}}
     if grace_period is not None:
         options["gracePeriodSeconds"] = grace_period
     if dry_run:

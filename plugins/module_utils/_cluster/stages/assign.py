@@ -17,7 +17,7 @@ from ..._config.values import document, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ApiError, ClusterError, NodesFailed, without_failure
-from ..api.session import Session
+from ..api.session import Json, Session
 from ..objects import config_sources, kubelets, node_requests, nodes, readers
 from ..objects.lease import Keeper
 from .assign_step import Step, make_step
@@ -35,12 +35,10 @@ class _Plan(t.NamedTuple):
     changing: dict[str, Step]
     needed: dict[str, dict[str, str]]
     configs: dict[str, config_sources.FoundConfig]
-    rows: dict[str, dict[str, t.Any]]
+    rows: dict[str, Json]
 
 
-def assign(
-    session: Session, options: dict[str, t.Any], check_mode: bool, keeper: Keeper | None = None
-) -> dict[str, t.Any]:
+def assign(session: Session, options: Json, check_mode: bool, keeper: Keeper | None = None) -> Json:
     """Write the source of every node that has another one, and verify what the API server stored.
 
     Requests: one LIST, one GET for each distinct ConfigMap, one PATCH for each node that changes, and before it one GET
@@ -70,7 +68,7 @@ def assign(
     return without_failure("assigning", result)
 
 
-def _plan(session: Session, options: dict[str, t.Any]) -> _Plan:
+def _plan(session: Session, options: Json) -> _Plan:
     wanted = config_sources.wanted(options)
     try:
         found, lost = node_requests.find_known(session, {name: one.uid for name, one in wanted.items()})
@@ -109,7 +107,7 @@ def _needed(
     return needed
 
 
-def _row(step: Step) -> dict[str, t.Any]:
+def _row(step: Step) -> Json:
     """Return the row of a node before anything is written."""
     node = step.node
     row = node_row.Row(True, "unchanged", f"has {nodes.describe(step.goal)}", False, node.delivery, node.source)
@@ -141,9 +139,7 @@ def _refuse_unfit(plan: _Plan, check_mode: bool) -> None:
         raise NodesFailed("assigning (nothing was written to any node)", failures, _result(plan.rows, True))
 
 
-def _seen_before(
-    session: Session, changing: dict[str, Step], current: t.Mapping[str, t.Any] | None
-) -> dict[str, t.Any] | None:
+def _seen_before(session: Session, changing: dict[str, Step], current: t.Mapping[str, t.Any] | None) -> Json | None:
     """Return what kubelets that get a drop-in run now, None without such kubelets. `current` as in `read_before`."""
     dropins = {}
     for name, step in changing.items():
@@ -154,13 +150,13 @@ def _seen_before(
     return read_before(session, dropins, current or {})
 
 
-def read_before(session: Session, found: dict[str, nodes.Node], current: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def read_before(session: Session, found: dict[str, nodes.Node], current: t.Mapping[str, t.Any]) -> Json:
     """Return the live configurations as a table `{variants, nodes}` (one GET of configz for each node).
 
     A row has the `variant` and the paths that the source of the node has `declared` so far: these may revert. A node
     that is as in the dump `current` is not asked. One whose configuration cannot be read has no row.
     """
-    table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
+    table: Json = {"variants": {}, "nodes": {}}
     unknown = []
     for name, node in found.items():
         variant = _dumped(current, node)
@@ -190,13 +186,13 @@ def _dumped(dump: t.Mapping[str, t.Any], node: nodes.Node) -> str | None:
         raise ClusterError(f"current is not a dump ({error!r}): pass it unchanged, or omit it") from error
 
 
-def _note(table: dict[str, t.Any], node: nodes.Node, variant: str, config: t.Mapping[str, t.Any]) -> None:
+def _note(table: Json, node: nodes.Node, variant: str, config: t.Mapping[str, t.Any]) -> None:
     table["variants"].setdefault(variant, config)
     own = (node.own or {}).get("own") or {}
     table["nodes"][node.name] = {"variant": variant, "declared": sorted(own)}
 
 
-def _grant(session: Session, steps: dict[str, Step], rows: dict[str, dict[str, t.Any]], check_mode: bool) -> list[str]:
+def _grant(session: Session, steps: dict[str, Step], rows: dict[str, Json], check_mode: bool) -> list[str]:
     """Let kubelets that need a Role read what they get; return what that changed. Updates the rows where it fails."""
     read = {name: step.goal for name, step in steps.items() if step.by_follower or step.node.reads_by_role}
     users = readers.users_of(read)
@@ -207,7 +203,7 @@ def _grant(session: Session, steps: dict[str, Step], rows: dict[str, dict[str, t
     return granted
 
 
-def _write(session: Session, steps: dict[str, Step], rows: dict[str, dict[str, t.Any]], dry_run: bool) -> None:
+def _write(session: Session, steps: dict[str, Step], rows: dict[str, Json], dry_run: bool) -> None:
     """Write all assignments, and update `rows` with their outcome."""
 
     def write(name: str) -> nodes.Node:
@@ -227,7 +223,7 @@ def _write(session: Session, steps: dict[str, Step], rows: dict[str, dict[str, t
             row.update(changed=True, source=stored.source, state="reset", message="its source was removed")
 
 
-def _refused(session: Session, step: Step, outcome: parallel.Outcome[str, nodes.Node]) -> dict[str, t.Any]:
+def _refused(session: Session, step: Step, outcome: parallel.Outcome[str, nodes.Node]) -> Json:
     """Return what changes in the row of a node whose PATCH has failed."""
     absent = node_requests.absence(session, outcome.error)
     if absent:
@@ -238,11 +234,11 @@ def _refused(session: Session, step: Step, outcome: parallel.Outcome[str, nodes.
     return _failed(outcome.why)
 
 
-def _failed(why: str) -> dict[str, t.Any]:
+def _failed(why: str) -> Json:
     return {"ok": False, "message": why, "error": why}
 
 
-def _contents(plan: _Plan) -> dict[str, t.Any]:
+def _contents(plan: _Plan) -> Json:
     """Return the data of the ConfigMaps to copy to nodes, by `namespace/name`."""
     contents = {}
     for name, source in plan.needed.items():
@@ -273,7 +269,7 @@ def _dropped(stored: nodes.Node) -> str:
     )
 
 
-def _result(rows: dict[str, dict[str, t.Any]], refused: bool) -> dict[str, t.Any]:
+def _result(rows: dict[str, Json], refused: bool) -> Json:
     changed = [name for name, row in rows.items() if row["changed"]]
     failed = len(node_row.failures(rows))
     return {
@@ -290,7 +286,7 @@ def _result(rows: dict[str, dict[str, t.Any]], refused: bool) -> dict[str, t.Any
     }
 
 
-def _diff(name: str, row: dict[str, t.Any]) -> dict[str, str]:
+def _diff(name: str, row: Json) -> dict[str, str]:
     place = deliveries.of(row["delivery"]).source_place
     return {
         "before_header": f"Node {name}",

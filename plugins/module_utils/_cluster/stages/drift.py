@@ -22,7 +22,7 @@ from ..._config.plan import layers, own_values
 from ..._config.plan.layers import Layers
 from ..._config.values import document
 from ..api.errors import ClusterError, explained
-from ..api.session import Session
+from ..api.session import Json, Session
 from ..objects import config_sources, configmaps, kubeadm, kubelets, node_requests, nodes
 from . import verdict
 
@@ -32,7 +32,7 @@ _AGAIN = "Run again when the node answers."
 _REIMAGED = "its source was assigned to another machine: this one is new or newly installed, and runs its local config"
 
 
-def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def detect(session: Session, options: Json, check_mode: bool) -> Json:
     """Return the drift of every node with its causes, a summary and text.
 
     Requests: those of `node_requests.read`, one GET of configz for each node that is not in `current`, one GET for each
@@ -77,7 +77,7 @@ def detect(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     return {"changed": False, "nodes": rows, "summary": drift_rows.summary(rows), "text": drift_rows.lines(rows)}
 
 
-def _found(session: Session, options: dict[str, t.Any]) -> dict[str, nodes.Node]:
+def _found(session: Session, options: Json) -> dict[str, nodes.Node]:
     """Return the nodes as the requested deliveries see them.
 
     A request decides which of two sources counts. A node with a checkpoint keeps it until it is migrated to a drop-in,
@@ -95,8 +95,8 @@ def _found(session: Session, options: dict[str, t.Any]) -> dict[str, nodes.Node]
 
 
 def live_configs(
-    session: Session, found: dict[str, nodes.Node], current: dict[str, t.Any]
-) -> tuple[dict[str, dict[str, t.Any]], dict[str, str]]:
+    session: Session, found: dict[str, nodes.Node], current: Json
+) -> tuple[dict[str, Json], dict[str, str]]:
     """Return the live configurations, from the table `current` if it has them, and by node why others are unknown."""
     try:
         known = {name: current["variants"][row["variant"]] for name, row in current.get("nodes", {}).items()}
@@ -113,9 +113,7 @@ def live_configs(
     return known, unread
 
 
-def _layers(
-    node_configs: dict[str, t.Any], minors: t.Mapping[str, int | None]
-) -> dict[str, tuple[dict[str, t.Any], ...]]:
+def _layers(node_configs: Json, minors: t.Mapping[str, int | None]) -> dict[str, tuple[Json, ...]]:
     with explained(document.DocumentError, before="node_configs: "):
         return Layers().of_nodes(node_configs, minors)
 
@@ -149,12 +147,12 @@ def _own(node: nodes.Node) -> own_values.Record:
     )
 
 
-def reported(found: t.Mapping[str, nodes.Node]) -> dict[str, t.Any]:
+def reported(found: t.Mapping[str, nodes.Node]) -> Json:
     """Return what followers have reported of their nodes."""
     return {name: node.follower.facts for name, node in found.items() if node.follower is not None}
 
 
-def _files(node: nodes.Node, facts: HostFacts, live: dict[str, t.Any] | None) -> own_values.Files | None:
+def _files(node: nodes.Node, facts: HostFacts, live: Json | None) -> own_values.Files | None:
     """Return the own file of a node whose checkpoint is built on it, or whose drop-in is laid over it; None for other
     nodes and if it is not known.
     """
@@ -233,13 +231,13 @@ def _fault(found: config_sources.FoundConfig, minor: int) -> str:
     return fault
 
 
-def _edited(configmap: dict[str, t.Any]) -> bool:
+def _edited(configmap: Json) -> bool:
     """Return whether the content of a ConfigMap of this collection does not match the hash in its name."""
     base, _dash, suffix = configmap["metadata"]["name"].rpartition("-")
     return bool(suffix != document.append_hash(base, configmap.get("data") or {}))
 
 
-def _assigned(maps: dict[str, config_sources.FoundConfig], node: nodes.Node) -> dict[str, t.Any] | None:
+def _assigned(maps: dict[str, config_sources.FoundConfig], node: nodes.Node) -> Json | None:
     """Return the content of the assigned source, None if its ConfigMap no longer has the assigned revision."""
     reference = node.part("assigned")
     if not reference:
@@ -250,7 +248,7 @@ def _assigned(maps: dict[str, config_sources.FoundConfig], node: nodes.Node) -> 
     return found.content(node.minor)
 
 
-def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tuple[t.Any, t.Any]]:
+def _kubeadm(session: Session, node_configs: Json) -> dict[str, tuple[t.Any, t.Any]]:
     """Return the paths at which kubeadm's ConfigMap is not in sync with the overrides common to all nodes.
 
     Each path maps to the value in the ConfigMap and the declared value.
@@ -269,7 +267,7 @@ def _kubeadm(session: Session, node_configs: dict[str, t.Any]) -> dict[str, tupl
     return paths
 
 
-def _not_read(node: nodes.Node, unread: str | None) -> list[dict[str, t.Any]]:
+def _not_read(node: nodes.Node, unread: str | None) -> list[Json]:
     """Return a row for each reason for which it is not known what a node runs or should run."""
     found = []
     if unread is not None:
@@ -287,7 +285,7 @@ def _repair(fault: str) -> tuple[str, str]:
     return what, f"{remedy}."
 
 
-def _unread(message: str, remedy: str) -> dict[str, t.Any]:
+def _unread(message: str, remedy: str) -> Json:
     return {
         "path": SOURCE,
         **dict.fromkeys(STAGES),

@@ -14,11 +14,11 @@ from ..._config.rules import start_rules
 from ..._config.values import annotation, document
 from ..api import kubelet_endpoint
 from ..api.errors import ClusterError, NodesFailed
-from ..api.session import Session
+from ..api.session import Json, Session
 from ..objects import config_sources, kubelets, node_requests, nodes
 
 
-def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def dump(session: Session, options: Json, check_mode: bool) -> Json:
     """Return the table `{variants, nodes}` of the chosen nodes, as a fact or (`facts` false) as `kubelet_configz`.
 
     Requests: those of `node_requests.read`, and one GET of configz for each node; see `_hidden` for nodes that fail.
@@ -36,7 +36,7 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     table, failures = _table(session, found, options)
     if goals is not None:
         _goals(session, table, found, goals)
-    result: dict[str, t.Any] = {"kubelet_configz": table}
+    result: Json = {"kubelet_configz": table}
     if options["facts"]:
         result = {"ansible_facts": result}
     if failures and goals is None:
@@ -45,11 +45,9 @@ def dump(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     return {"changed": False, **result, **extra}
 
 
-def _table(
-    session: Session, found: dict[str, nodes.Node], options: dict[str, t.Any]
-) -> tuple[dict[str, t.Any], dict[str, str]]:
+def _table(session: Session, found: dict[str, nodes.Node], options: Json) -> tuple[Json, dict[str, str]]:
     """Return the table, and by node why no live configuration can be read. Only with goals do such nodes have a row."""
-    table: dict[str, t.Any] = {"variants": {}, "nodes": {}}
+    table: Json = {"variants": {}, "nodes": {}}
     failures: dict[str, str] = {}
     for outcome in kubelets.live_configs(session, found, found):
         node = found[outcome.item]
@@ -63,7 +61,7 @@ def _table(
     return table, failures
 
 
-def _live(table: dict[str, t.Any], node: nodes.Node, live: dict[str, t.Any]) -> dict[str, t.Any]:
+def _live(table: Json, node: nodes.Node, live: Json) -> Json:
     """Add a live configuration to the variants, and return what a row has of it."""
     config = fields.restore(live, fields_of(node.minor))
     return {
@@ -73,7 +71,7 @@ def _live(table: dict[str, t.Any], node: nodes.Node, live: dict[str, t.Any]) -> 
     }
 
 
-def _row(node: nodes.Node, read: str | None) -> dict[str, t.Any]:
+def _row(node: nodes.Node, read: str | None) -> Json:
     """Return what a row has of the Node object. `read` is the way by which its kubelet is read."""
     has = {resource: amount for resource, amount in node.capacity.items() if allocatable.counts(resource, amount)}
     source, status, own = node.source, node.status, node.own
@@ -81,7 +79,7 @@ def _row(node: nodes.Node, read: str | None) -> dict[str, t.Any]:
         # What was assigned to another machine is not on the disk of this one.
         source = status = own = None
     row = {"kubelet_version": node.kubelet_version, "delivery": node.delivery, "source": source, "status": status}
-    more: dict[str, t.Any] = {"own": own, "uid": node.uid, "malformed": node.malformed, "capacity": has}
+    more: Json = {"own": own, "uid": node.uid, "malformed": node.malformed, "capacity": has}
     if node.follower and node.follower.facts:
         # One text: Ansible visits each value of a row in every task that the dump goes through.
         more["follower"] = annotation.text(node.follower.facts)
@@ -108,9 +106,7 @@ def _hidden(session: Session, unread: t.Mapping[str, nodes.Node]) -> dict[str, s
     return found
 
 
-def _goals(
-    session: Session, table: dict[str, t.Any], found: dict[str, nodes.Node], goals: t.Mapping[str, t.Any]
-) -> None:
+def _goals(session: Session, table: Json, found: dict[str, nodes.Node], goals: t.Mapping[str, t.Any]) -> None:
     """Add to each row the `goal` of a rollback or a reset, and to the variants what the sources hold.
 
     For _config/rollback.py. `goals` are the sources to return to by node name, empty for the node's own file. A
@@ -132,7 +128,7 @@ def _goals(
         }
 
 
-def _variant(table: dict[str, t.Any], config: dict[str, t.Any] | None) -> str | None:
+def _variant(table: Json, config: Json | None) -> str | None:
     """Return the hash of a configuration, which is added to the variants."""
     if config is None:
         return None
@@ -141,7 +137,7 @@ def _variant(table: dict[str, t.Any], config: dict[str, t.Any] | None) -> str | 
     return variant
 
 
-def _configmap(session: Session, given: dict[str, t.Any]) -> dict[str, t.Any]:
+def _configmap(session: Session, given: Json) -> Json:
     source = {"namespace": given["namespace"], "name": given["name"], "kubeletConfigKey": given["kubelet_config_key"]}
     place = nodes.describe(source)
     found = config_sources.find(session, [source])[place]

@@ -13,7 +13,7 @@ from ..._config.fields import compare
 from ..._config.minors import api_versions
 from ..._config.values import annotation, document
 from ..api.errors import ClusterError, explained
-from ..api.session import Session
+from ..api.session import Json, Session
 from ..objects import configmaps, kubeadm, lease, node_requests, nodes, readers
 
 # Ten years: nothing is staged for longer, and the calendar ends.
@@ -22,7 +22,7 @@ _MOST_DAYS = 3650
 _UNDER_WAY = "a rollout is under way, and may have pushed ConfigMaps that no node uses yet; nothing was pruned."
 
 
-def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def push(session: Session, options: Json, check_mode: bool) -> Json:
     """Ensure that every variant exists as a ConfigMap.
 
     State `pruned` removes the unused ConfigMaps unless a rollout is under way, state `kubeadm` synchronises kubeadm's
@@ -35,13 +35,13 @@ def push(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     return _create(session, options, check_mode)
 
 
-def _create(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def _create(session: Session, options: Json, check_mode: bool) -> Json:
     with explained(document.DocumentError):
         wanted = _wanted(options)
     names = {}
     for label, (_variant, text) in wanted.items():
         names[label] = document.configmap_name(options["name"], text, options["key"])
-    rows: dict[str, dict[str, t.Any]] = {}
+    rows: dict[str, Json] = {}
     failed = []
     for outcome in session.each(
         wanted, lambda label: _ensure(session, options, names[label], *wanted[label], check_mode)
@@ -66,7 +66,7 @@ def _create(session: Session, options: dict[str, t.Any], check_mode: bool) -> di
     return result
 
 
-def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
+def _wanted(options: Json) -> dict[str, tuple[str, str]]:
     """Return (variant, text) of all ConfigMaps to push, by variant or file.
 
     Raises ClusterError and DocumentError before any write.
@@ -100,15 +100,13 @@ def _wanted(options: dict[str, t.Any]) -> dict[str, tuple[str, str]]:
     return wanted
 
 
-def _complete(given: t.Any) -> dict[str, t.Any]:
+def _complete(given: t.Any) -> Json:
     """Return a configuration with kind and apiVersion, which it may omit. Raises DocumentError."""
     config = {"kind": document.KIND, "apiVersion": document.API_VERSION, **document.accept(given, "config")}
     return document.parse(document.render(config), "config", complete=True, versions=api_versions(None))
 
 
-def _ensure(
-    session: Session, options: dict[str, t.Any], name: str, variant: str, text: str, check_mode: bool
-) -> dict[str, t.Any]:
+def _ensure(session: Session, options: Json, name: str, variant: str, text: str, check_mode: bool) -> Json:
     namespace, key = options["namespace"], options["key"]
     there = configmaps.read(session, namespace, name)
     changed = there is None
@@ -122,11 +120,11 @@ def _ensure(
     return {"changed": changed, "variant": variant, **configmaps.reference(there, key)}
 
 
-def _body(options: dict[str, t.Any], variant: str, name: str, text: str) -> dict[str, t.Any]:
+def _body(options: Json, variant: str, name: str, text: str) -> Json:
     labels = {annotation.MANAGED_LABEL: annotation.MANAGED_BY}
     if options["keep_days"]:
         labels[configmaps.STAGED_LABEL] = last_day(options["keep_days"])
-    body: dict[str, t.Any] = {
+    body: Json = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {
@@ -143,7 +141,7 @@ def _body(options: dict[str, t.Any], variant: str, name: str, text: str) -> dict
     return body
 
 
-def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def _prune(session: Session, options: Json, check_mode: bool) -> Json:
     """Remove the unused ConfigMaps. Raises ClusterError, before anything is removed, if a rollout is under way.
 
     A rollout uses what it has pushed only when it assigns it. A Lease on all nodes keeps rollouts from beginning now.
@@ -153,9 +151,7 @@ def _prune(session: Session, options: dict[str, t.Any], check_mode: bool) -> dic
     return {**result, "warnings": warnings}
 
 
-def _remove_idle(
-    session: Session, options: dict[str, t.Any], check_mode: bool, keeper: lease.Keeper
-) -> dict[str, t.Any]:
+def _remove_idle(session: Session, options: Json, check_mode: bool, keeper: lease.Keeper) -> Json:
     namespace, key = options["namespace"], options["key"]
     ours = configmaps.read_managed(session, namespace)
     # Read after the ConfigMaps: one that is assigned between the two reads counts as used.
@@ -182,11 +178,11 @@ def _remove_idle(
 
 
 def _removed(
-    session: Session, idle: list[dict[str, t.Any]], check_mode: bool, keeper: lease.Keeper
-) -> tuple[list[dict[str, t.Any]], list[str]]:
+    session: Session, idle: list[Json], check_mode: bool, keeper: lease.Keeper
+) -> tuple[list[Json], list[str]]:
     """Remove ConfigMaps; return those that are gone, and why others are not."""
 
-    def remove(item: dict[str, t.Any]) -> None:
+    def remove(item: Json) -> None:
         keeper.keep()
         configmaps.delete(session, item, check_mode)
 
@@ -203,9 +199,7 @@ def _text(configmap: t.Mapping[str, t.Any], key: str) -> str:
     return str((configmap.get("data") or {}).get(key, ""))
 
 
-def _idle(
-    ours: list[dict[str, t.Any]], found: t.Collection[nodes.Node], options: dict[str, t.Any]
-) -> list[dict[str, t.Any]]:
+def _idle(ours: list[Json], found: t.Collection[nodes.Node], options: Json) -> list[Json]:
     """Return the ConfigMaps of this name that no node or seed uses, and that wait for no rollout.
 
     None with `access_only`.
@@ -225,12 +219,12 @@ def _idle(
     return idle
 
 
-def _of_seed(configmap: dict[str, t.Any]) -> str:
+def _of_seed(configmap: Json) -> str:
     """Return the ConfigMap that this one keeps for a seed, empty for any other one."""
     return str((configmap["metadata"].get("annotations") or {}).get(configmaps.SEED_ANNOTATION, ""))
 
 
-def _names(found: list[dict[str, t.Any]]) -> list[str]:
+def _names(found: list[Json]) -> list[str]:
     return sorted(item["metadata"]["name"] for item in found)
 
 
@@ -239,7 +233,7 @@ def _used(all_nodes: t.Iterable[nodes.Node]) -> set[tuple[str, str]]:
     return {(reference["namespace"], reference["name"]) for node in all_nodes for reference in node.references}
 
 
-def _is_staged(configmap: dict[str, t.Any]) -> bool:
+def _is_staged(configmap: Json) -> bool:
     """Return whether a ConfigMap waits for the rollout that it was staged for. A malformed day protects nothing."""
     until = (configmap["metadata"].get("labels") or {}).get(configmaps.STAGED_LABEL, "")
     try:
@@ -262,7 +256,7 @@ def _diff(namespace: str, name: str, before: str, after: str) -> dict[str, str]:
     return compare.diff(_shown(before), _shown(after), header, header)
 
 
-def _shown(text: str) -> dict[str, t.Any] | None:
+def _shown(text: str) -> Json | None:
     try:
         return document.parse(text, "data") if text else None
     except document.DocumentError:

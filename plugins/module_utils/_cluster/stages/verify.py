@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import dataclasses
 import time
-import typing as t
 
 from ..api.errors import ApiError, ClusterError, NodesFailed, without_failure
-from ..api.session import Session
+from ..api.session import Json, Session
 from ..objects import config_sources
 from ..objects.lease import Keeper
 from ..objects.lease_objects import LeaseLost
@@ -28,7 +27,7 @@ from .watch import Watch
 _FIRST_PAUSE, _SHARE = 0.1, 10
 
 
-def config_source(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[str, t.Any]:
+def config_source(session: Session, options: Json, check_mode: bool) -> Json:
     """Run the requested state. The result of a failed wait contains the changes of the assignment.
 
     Renews the Lease in the option `lease` before it writes and while it waits. Raises LeaseLost if it is lost.
@@ -50,9 +49,7 @@ def config_source(session: Session, options: dict[str, t.Any], check_mode: bool)
     return result
 
 
-def _waited(
-    session: Session, options: dict[str, t.Any], assigned: dict[str, t.Any], keeper: Keeper
-) -> dict[str, t.Any]:
+def _waited(session: Session, options: Json, assigned: Json, keeper: Keeper) -> Json:
     """Wait for the nodes whose assignment succeeded, and return all rows. Raises NodesFailed if any node has failed."""
     rows, watched = assigned["nodes"], {**options, "recreated": assigned.pop("recreated")}
     wanted = {name: one for name, one in config_sources.wanted(options).items() if rows[name]["ok"]}
@@ -67,7 +64,7 @@ def _waited(
     return without_failure(what, _joined(assigned, waited))
 
 
-def _joined(assigned: dict[str, t.Any], waited: dict[str, t.Any]) -> dict[str, t.Any]:
+def _joined(assigned: Json, waited: Json) -> Json:
     """Return the result of an assignment with what the nodes have done since."""
     seen = waited.get("nodes", {})
     kept = ("changed", "delivery", "source", "previous", "uid")
@@ -79,10 +76,10 @@ def _joined(assigned: dict[str, t.Any], waited: dict[str, t.Any]) -> dict[str, t
 
 def verify(
     session: Session,
-    options: dict[str, t.Any],
+    options: Json,
     wanted: dict[str, config_sources.Wanted] | None = None,
     keeper: Keeper | None = None,
-) -> dict[str, t.Any]:
+) -> Json:
     """Wait for nodes as `_wait` does and return a row for each.
 
     Raises NodesFailed, which names every node that does not run its source, and why, and LeaseLost.
@@ -93,7 +90,7 @@ def verify(
 
 def _wait(
     session: Session,
-    options: dict[str, t.Any],
+    options: Json,
     wanted: dict[str, config_sources.Wanted] | None,
     keeper: Keeper | None = None,
 ) -> Watch:

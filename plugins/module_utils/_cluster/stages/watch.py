@@ -21,7 +21,7 @@ from ..._config.values import annotation, following, node_row
 from ..._config.values.reference import same_place
 from ..api import parallel
 from ..api.errors import ClusterError
-from ..api.session import Session
+from ..api.session import Json, Session
 from ..objects import config_sources, configmaps, kubelets, node_requests, nodes
 from . import diagnose, node_rows, verdict
 
@@ -47,14 +47,14 @@ class Watch:
         self._hosts = dict(hosts or {})
         # Their status may be that of the ConfigMap of the same name before.
         self._recreated = recreated
-        self.undeclared: dict[str, list[dict[str, t.Any]]] = {}
+        self.undeclared: dict[str, list[Json]] = {}
         self._wanted = wanted or dict.fromkeys(names, config_sources.Wanted(None, delivery))
         self.verdicts: dict[str, verdict.Verdict] = {}
         self.nodes: dict[str, nodes.Node] = {}
         self._note_nodes(*node_requests.find_known(session, {name: self._uid(name) for name in names}))
         # Without given sources, a node must run what it is assigned now.
         self.expected = self._expected(self.nodes if wanted is None else wanted)
-        self.differences: dict[str, list[dict[str, t.Any]]] = {}
+        self.differences: dict[str, list[Json]] = {}
 
     def _note_nodes(self, found: t.Mapping[str, nodes.Node], lost: t.Mapping[str, node_row.Row]) -> None:
         """Keep nodes as they were read. One that is no longer there gets its verdict."""
@@ -137,9 +137,7 @@ class Watch:
             return diagnose.refusal(found, fault, problems, guarded=node.on_node)
         return found
 
-    def _live(
-        self, name: str, found: verdict.Verdict, outcome: parallel.Outcome[str, dict[str, t.Any]]
-    ) -> verdict.Verdict:
+    def _live(self, name: str, found: verdict.Verdict, outcome: parallel.Outcome[str, Json]) -> verdict.Verdict:
         """Return the verdict after comparing the live configuration with the one that the status names."""
         node, expected = self.nodes[name], self.expected[name]
         fault = "its /configz is empty"
@@ -161,11 +159,9 @@ class Watch:
         why = f"its config is active but cannot be compared with the live one: {fault}"
         return verdict.Verdict("differs", why, True)
 
-    def _compared(
-        self, name: str, found: verdict.Verdict, expected: Expected, live: dict[str, t.Any]
-    ) -> verdict.Verdict:
+    def _compared(self, name: str, found: verdict.Verdict, expected: Expected, live: Json) -> verdict.Verdict:
         node, config = self.nodes[name], expected.config or {}
-        differences: list[dict[str, t.Any]] = []
+        differences: list[Json] = []
         for path, wanted, value in expected.differences(live, node.minor, node.delivery):
             if self._counts(name, path, wanted, config):
                 differences.append(
@@ -187,7 +183,7 @@ class Watch:
             return diagnose.unexplained(strange)
         return found
 
-    def _counts(self, name: str, path: str, wanted: t.Any, config: dict[str, t.Any]) -> bool:
+    def _counts(self, name: str, path: str, wanted: t.Any, config: Json) -> bool:
         """Return whether a difference counts: not where a checkpoint has the value of the node's own file, and a flag
         or a drop-in of the node overrides that as it did before.
         """
@@ -228,7 +224,7 @@ class Watch:
         found = verdict.judge(node, _reference(node, self.expected[node.name]))
         return found.final or verdict.ok(found)
 
-    def _row(self, name: str, found: verdict.Verdict) -> dict[str, t.Any]:
+    def _row(self, name: str, found: verdict.Verdict) -> Json:
         if found.state in node_row.ABSENT:
             return node_row.Row(False, found.state, found.message).shown(differences=self.differences.get(name, []))
         node = self.nodes[name]
@@ -240,7 +236,7 @@ class Watch:
             shown["seen"] = _seen(node, node.follower.trial)
         return shown
 
-    def result(self, started: float) -> dict[str, t.Any]:
+    def result(self, started: float) -> Json:
         """Return the module's result for all nodes."""
         rows = {name: self._row(name, found) for name, found in self.verdicts.items()}
         warnings = []
@@ -278,7 +274,7 @@ class Expected:
     def __init__(self, session: Session, source: dict[str, str]) -> None:
         self.source = source
         self.reference: dict[str, str] = {}
-        self.config: dict[str, t.Any] | None = None
+        self.config: Json | None = None
         self._found = config_sources.FoundConfig(None, None)
         # Most nodes of a batch have equal configurations, and comparing takes longer than reading.
         self._known: dict[tuple[t.Any, ...], list[_Change]] = {}
@@ -304,7 +300,7 @@ class Expected:
         """Return why a kubelet of a minor cannot load it, None if it can."""
         return self._found.fault_at(minor)
 
-    def differences(self, live: dict[str, t.Any], minor: int, delivery: str) -> list[_Change]:
+    def differences(self, live: Json, minor: int, delivery: str) -> list[_Change]:
         """Return (path, expected, live) for all that differs in the `kubeletconfig` of a /configz.
 
         The configuration must exist. That of a drop-in is what is declared.
@@ -315,7 +311,7 @@ class Expected:
             self._known[alike] = compare(self.config or {}, fields.restore(live, fields_of(minor)), minor)
         return self._known[alike]
 
-    def undeclared(self, ran: Ran, live: dict[str, t.Any], minor: int) -> list[_Change]:
+    def undeclared(self, ran: Ran, live: Json, minor: int) -> list[_Change]:
         """Return (path, before, live) for all that a drop-in with this configuration does not declare."""
         alike = ("undeclared", json.dumps(live, sort_keys=True), minor, ran.variant, *ran.declared)
         if alike not in self._known:
@@ -329,7 +325,7 @@ class Ran(t.NamedTuple):
     """What a node ran before it was assigned its source: the configuration, and the paths that its source declared."""
 
     variant: str
-    config: dict[str, t.Any]
+    config: Json
     declared: list[str]
 
 
@@ -348,8 +344,8 @@ def ran_before(table: t.Any, name: str) -> Ran | None:
 
 
 def _undeclared_changes(
-    table: t.Any, node: nodes.Node, expected: Expected, live: dict[str, t.Any], facts: t.Any
-) -> list[dict[str, t.Any]] | None:
+    table: t.Any, node: nodes.Node, expected: Expected, live: Json, facts: t.Any
+) -> list[Json] | None:
     """Return what has changed on a node beside its drop-in, None if it is not known what the node ran.
 
     ``live`` is the `kubeletconfig` of its /configz, ``facts`` what was found on its host (None: nothing). Each row has
