@@ -40,8 +40,8 @@ LOCAL = "its local config"
 
 
 def make(
-    current: Mapping[str, Any],
-    flags: Mapping[str, Any] | None = None,
+    current: Config,
+    flags: Config | None = None,
     allow_effect: str = "disrupt",
     allow_effects: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def make(
     return plan_text.completed({}, nodes)
 
 
-def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[str], allow: str) -> dict[str, Any]:
+def _row(variants: Mapping[str, Config], row: Config, argv: Sequence[str], allow: str) -> dict[str, Any]:
     minor = minor_of(row.get("kubelet_version")) or fields.NEWEST_MINOR
     goal = row["goal"]
     live, runs, after = map(variants.get, (row.get("variant"), goal["running"], goal["variant"]))
@@ -90,7 +90,7 @@ def _row(variants: Mapping[str, Config], row: Mapping[str, Any], argv: Sequence[
     }
 
 
-def _doubts(row: Mapping[str, Any], live: Config | None, runs: Config | None) -> list[Problem]:
+def _doubts(row: Config, live: Config | None, runs: Config | None) -> list[Problem]:
     """Return why it is not known what the return of a node changes."""
     goal, found = row["goal"], []
     if goal["fault"]:
@@ -103,16 +103,14 @@ def _doubts(row: Mapping[str, Any], live: Config | None, runs: Config | None) ->
     return found
 
 
-def _effect(rows: Sequence[Mapping[str, Any]], doubts: Sequence[Problem]) -> str:
+def _effect(rows: Sequence[Config], doubts: Sequence[Problem]) -> str:
     effects: list[str] = [SAFE, *(row["effect"] for row in rows)]
     if doubts:
         effects.append(DISRUPT)
     return max(effects, key=EFFECTS.index)
 
 
-def _changes(
-    row: Mapping[str, Any], before: Config | None, runs: Config | None, after: Config | None, minor: int
-) -> list[Any]:
+def _changes(row: Config, before: Config | None, runs: Config | None, after: Config | None, minor: int) -> list[Any]:
     """Return what changes on a node. ``before``: what it runs, as far as known. ``runs``: the content of its source.
 
     ``after``: the content of the source to return to, None for the node's own file.
@@ -135,20 +133,20 @@ def _changes(
     return sorted(found, key=lambda change: change.path)
 
 
-def _knows_own(row: Mapping[str, Any]) -> bool:
+def _knows_own(row: Config) -> bool:
     """Return whether the node's own values are known where sources replaced them."""
     record = own_values.of_node(row)
     return bool(record["complete"]) or bool(record["own"]) or not delivery.of(row.get("delivery")).whole
 
 
-def _unread(row: Mapping[str, Any], runs: Config | None) -> Problem:
+def _unread(row: Config, runs: Config | None) -> Problem:
     instead = "so what changes is not known either" if runs is None else "what it was assigned takes its place"
     cause = f"its live configuration is not known ({row.get('unread') or 'the dump does not have it'}), {instead}"
     remedy = "The effect counts as at least a restart (disrupt), and its pods have no forecast."
     return Problem(WARNING, "", cause, remedy, "no-live-config")
 
 
-def _no_source(goal: Mapping[str, Any]) -> Problem:
+def _no_source(goal: Config) -> Problem:
     cause = f"it cannot return to {goal['source'].get('name') or 'what it ran before'}: {goal['fault']}"
     remedy = (
         "Roll back to another ConfigMap with kubelet_config_variant, declare the values that you want and run the "
@@ -171,7 +169,7 @@ def _doubtful(doubts: Sequence[Problem], allow: str) -> Sequence[Problem]:
     return (Problem(REFUSAL, "", why, Costs.accept(DISRUPT), "effect"),)
 
 
-Rows = Mapping[str, Mapping[str, Any]]
+Rows = Mapping[str, Config]
 UNKNOWN = "unknown"
 """What messages and operators call the rollout without a name."""
 
@@ -228,13 +226,13 @@ def of_run(rows: Rows, changing: Iterable[str], goal: Any, began: float) -> str:
     return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(began))}-{hashed}"
 
 
-def _has_new(row: Mapping[str, Any]) -> bool:
+def _has_new(row: Config) -> bool:
     """Return whether a node runs what its rollout assigned, confirmed, and not what it ran before."""
     back = same_place(row["active"] or None, row["previous"] or None)
     return is_through(row) and not row.get("undone") and not back
 
 
-def is_through(row: Mapping[str, Any]) -> bool:
+def is_through(row: Config) -> bool:
     """Return whether a node runs what it was assigned, confirmed."""
     return bool(row["settled"]) and not annotation.unconfirmed(row.get("reason"))
 
@@ -247,7 +245,7 @@ ALL = "all"
 Record = Dict[str, Any]
 
 
-def read(configmap: Mapping[str, Any]) -> Record | None:
+def read(configmap: Config) -> Record | None:
     """Return the record of a ConfigMap, None without one that can be used: what it does not know is not undone."""
     text = (configmap["metadata"].get("annotations") or {}).get(WRITTEN)
     try:

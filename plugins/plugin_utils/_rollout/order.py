@@ -23,7 +23,7 @@ def order(
     plan: Mapping[str, Any],
     goal: str,
     table: Table,
-    rows: Mapping[str, Mapping[str, Any]],
+    rows: Table,
     max_unavailable: Any,
     serial: Any = None,
     control_plane: str = LAST,
@@ -80,9 +80,7 @@ def order(
 Kinds = Sequence["tuple[str, Sequence[str]]"]
 
 
-def _kinds(
-    plan: Mapping[str, Any], goal: str, table: Table, rows: Mapping[str, Mapping[str, Any]], unready_first: bool
-) -> Kinds:
+def _kinds(plan: Mapping[str, Any], goal: str, table: Table, rows: Table, unready_first: bool) -> Kinds:
     """Return the nodes to assign a source, and those to return to their local configuration, with their steps."""
 
     def rank(name: str) -> tuple[bool, bool]:
@@ -113,9 +111,7 @@ def _refuse_above(largest: int, left: int, allowed: int, away: Mapping[str, str]
     )
 
 
-def _refuse_unreached(
-    kinds: Kinds, plan: Mapping[str, Any], table: Table, rows: Mapping[str, Mapping[str, Any]]
-) -> None:
+def _refuse_unreached(kinds: Kinds, plan: Mapping[str, Any], table: Table, rows: Table) -> None:
     """Raise ValueError if a node that changes has no follower for its transport: its batch would stop the rollout."""
     faults: dict[str, list[str]] = {}
     for _steps, names in kinds:
@@ -138,7 +134,7 @@ def changes(row: Mapping[str, Any]) -> bool:
     return row["action"] == "assign" or bool(row["changes"])
 
 
-def _of_role(kinds: Kinds, rows: Mapping[str, Mapping[str, Any]], control_plane: bool) -> Kinds:
+def _of_role(kinds: Kinds, rows: Table, control_plane: bool) -> Kinds:
     """Return the nodes of each kind that are control-plane nodes, or that are workers."""
     found = []
     for steps, names in kinds:

@@ -136,9 +136,7 @@ def found_on_hosts(rows: Rows) -> dict[str, Any]:
     return found
 
 
-def results(
-    names: Iterable[str], hosts: Mapping[str, str], hostvars: Mapping[str, Mapping[str, Any]], key: str
-) -> dict[str, Any]:
+def results(names: Iterable[str], hosts: Mapping[str, str], hostvars: Rows, key: str) -> dict[str, Any]:
     """Return by node name what a call on their hosts has returned. C(hosts): the inventory hosts by node name."""
     return {name: hostvars[hosts[name]].get(key) for name in names}
 

@@ -23,10 +23,12 @@ from ..plan.layers import Declared
 from ..values import paths
 from ..values.short_texts import flag
 
+Config = Mapping[str, Any]
+File = Tuple[str, Any]
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
 
 
-def between(wanted: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
+def between(wanted: Config, live: Config, minor: int) -> list[tuple[str, Any, Any]]:
     """Return (path, wanted, live) for every value of a source that is not live, sorted by path.
 
     `wanted` may set few fields; `live` is complete. `minor` is that of the kubelet (20 for 1.20).
@@ -38,7 +40,7 @@ def between(wanted: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> l
     return found
 
 
-def of_dropin(declared: Mapping[str, Any], live: Mapping[str, Any], minor: int) -> list[tuple[str, Any, Any]]:
+def of_dropin(declared: Config, live: Config, minor: int) -> list[tuple[str, Any, Any]]:
     """Return (path, wanted, live) for every declared value that is not live, sorted by path.
 
     A kubelet that runs what a drop-in declares would run the same if it was laid over that once more.
@@ -52,7 +54,7 @@ def of_dropin(declared: Mapping[str, Any], live: Mapping[str, Any], minor: int) 
 
 
 def undeclared(
-    before: Mapping[str, Any], live: Mapping[str, Any], declared: Declared, former: set[str], minor: int
+    before: Config, live: Config, declared: Declared, former: set[str], minor: int
 ) -> list[tuple[str, Any, Any]]:
     """Return (path, before, live) for every value that has changed although nothing declares it, sorted by path.
 
@@ -67,7 +69,7 @@ def undeclared(
 
 
 def differing(
-    read: Mapping[str, Mapping[str, Any]], declared: Collection[str], minor: int
+    read: Mapping[str, Config], declared: Collection[str], minor: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every path at which the known values of the stages differ, with these values by stage, sorted by path.
 
@@ -89,9 +91,7 @@ def differing(
             yield path, values
 
 
-def _is_absence_known(
-    path: str, stage: str, read: Mapping[str, Mapping[str, Any]], given: set[str], minor: int
-) -> bool:
+def _is_absence_known(path: str, stage: str, read: Mapping[str, Config], given: set[str], minor: int) -> bool:
     """Return whether the absence of a path in a stage is a value that counts. `given`: its fields of the top level."""
     is_empty_map = any(values.get(path) == {} for values in read.values())
     if is_empty_map and compare.has_keys(path, read[stage]):
@@ -121,10 +121,6 @@ def _resolved(path: str, values: dict[str, Any]) -> dict[str, Any]:
     for stage, value in values.items():
         found[stage] = live if fields.resolves_to(path, value, live) else value
     return found
-
-
-Config = Mapping[str, Any]
-File = Tuple[str, Any]
 
 
 class Inspected:
@@ -158,7 +154,7 @@ class Inspected:
             or shadow.computed(path, source, minor)
         )
 
-    def causes(self, changed: Mapping[str, Any], declared: Config, minor: int) -> dict[str, str]:
+    def causes(self, changed: Config, declared: Config, minor: int) -> dict[str, str]:
         """Return what explains each of the values that a kubelet with a drop-in runs, empty where nothing does.
 
         ``changed`` has the live values by path, None for absent; ``declared`` is our drop-in.
@@ -182,9 +178,7 @@ class Inspected:
             return f"{file} changed"
         return f"{self._file or 'the node itself'} leaves it to the kubelet's default"
 
-    def _cause(
-        self, path: str, live: Any, values: Mapping[str, Any], given: set[str], config: Config, minor: int
-    ) -> str:
+    def _cause(self, path: str, live: Any, values: Config, given: set[str], config: Config, minor: int) -> str:
         use = shadow.shadow_of(path, self._flags)
         if use is not None:
             return f"the flag {use['flag']} sets it"

@@ -20,6 +20,8 @@ from .shadow import HIDDEN
 FLUSH_TEXT = 28
 """The first minor that takes a text where others take nanoseconds only (component-base/logs/api/v1/types.go)."""
 
+Config = Mapping[str, Any]
+
 
 @dataclass(frozen=True)
 class Change:
@@ -33,9 +35,7 @@ class Change:
     """False when one value is absent and the kubelet's default is not known: the two values may be equal."""
 
 
-def normalise(
-    config: Mapping[str, Any], minor: int, complete: bool | None = None, runs: bool = False
-) -> dict[str, Any]:
+def normalise(config: Config, minor: int, complete: bool | None = None, runs: bool = False) -> dict[str, Any]:
     """Return every value of a configuration by its path, in a form in which equal values mean the same to a kubelet.
 
     Objects and maps are split into their members, lists are not. Values have their canonical form, and a zero that
@@ -58,12 +58,12 @@ def normalise(
     return dict(_leaves(config, (), minor))
 
 
-def changed_keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def changed_keys(before: Config, after: Config) -> list[str]:
     """Return the keys whose values differ, sorted."""
     return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
 
 
-def with_thresholds(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
+def with_thresholds(config: Config, minor: int) -> dict[str, Any]:
     """Return a config file with the default thresholds that the kubelet merges into its evictionHard."""
     result = dict(config)
     if result.get(_MERGE.path) is True and _MERGE.exists_at(minor) and isinstance(result.get("evictionHard"), Mapping):
@@ -71,7 +71,7 @@ def with_thresholds(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
     return result
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any], minor: int, runs: bool = False) -> list[Change]:
+def changes(before: Config, after: Config, minor: int, runs: bool = False) -> list[Change]:
     """Return the differences between a complete live configuration and a complete desired one, sorted by path.
 
     What the desired configuration does not have gets the default of this minor. If that is not known, it is a change
@@ -103,7 +103,7 @@ def after(found: Iterable[Change]) -> dict[str, Any]:
     return {change.path: change.after for change in found}
 
 
-def is_known(path: str, config: Mapping[str, Any], given: set[str], minor: int, complete: bool | None = None) -> bool:
+def is_known(path: str, config: Config, given: set[str], minor: int, complete: bool | None = None) -> bool:
     """Return whether the value that a normalised configuration gives a path on kubelets of a minor is known.
 
     `given` holds the top-level fields that the configuration sets. A value that is set is known. One that is not set is
@@ -137,7 +137,7 @@ def all_same(values: Iterable[Any]) -> bool:
     return all(same(first, value) for value in others)
 
 
-def with_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
+def with_defaults(config: Config, minor: int) -> dict[str, Any]:
     """Return a configuration with the defaults of this minor, as far as they are known.
 
     Source: pkg/kubelet/apis/config/v1beta1/defaults.go.
@@ -153,7 +153,7 @@ def with_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
     return result
 
 
-def with_gate_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
+def with_gate_defaults(config: Config, minor: int) -> dict[str, Any]:
     """Return a configuration with the defaults that its feature gates decide about.
 
     The kubelet fills them into its config file before it reads a drop-in, which may turn the gate off.
@@ -164,7 +164,7 @@ def with_gate_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
     return result
 
 
-def gate_defaults(config: Mapping[str, Any], minor: int) -> dict[str, Any]:
+def gate_defaults(config: Config, minor: int) -> dict[str, Any]:
     """Return the defaults, by path, that fields have because a feature gate is on with this configuration."""
     given, found = paths.typed(config.get("featureGates"), dict), {}
     for path, name, default in _BY_GATE:
@@ -294,12 +294,12 @@ def _absence_known(path: str, minor: int, complete: bool) -> bool:
     return field is not None and ((complete and fields.default_known(field, minor)) or field.unset_at(minor) == "none")
 
 
-def _is_empty_beside_keys(path: str, side: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _is_empty_beside_keys(path: str, side: Config, other: Config) -> bool:
     """Return whether the map is empty in `side` but has keys in `other`, whose rows already show the change."""
     return side.get(path) == {} and path not in other and has_keys(path, other)
 
 
-def has_keys(path: str, values: Mapping[str, Any]) -> bool:
+def has_keys(path: str, values: Config) -> bool:
     """Return whether normalised values have some below a path."""
     return any(path in paths.above(name) for name in values)
 
@@ -347,7 +347,7 @@ def _duration(text: str) -> str:
 _TEXTS: dict[str, Callable[[str], str]] = {"duration": _duration, "duration or nanoseconds": _duration, "time": moment}
 
 
-def _element(entry: Mapping[str, Any], field: Field, minor: int) -> dict[str, Any]:
+def _element(entry: Config, field: Field, minor: int) -> dict[str, Any]:
     """Return an object of a list with its members as Go writes them; members that no kubelet knows stay."""
     result = paths.present(entry)
     for name in fields.children(f"{field.path}[]"):
@@ -365,14 +365,12 @@ def mask(path: str, value: Any) -> Any:
     return _hide(value) if fields.is_secret(path) else value
 
 
-def masked(config: Mapping[str, Any]) -> dict[str, Any]:
+def masked(config: Config) -> dict[str, Any]:
     """Return a configuration for display, with secrets masked."""
     return {key: mask(paths.show((key,)), value) for key, value in config.items()}
 
 
-def diff(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, before_header: str, after_header: str
-) -> dict[str, str]:
+def diff(before: Config | None, after: Config | None, before_header: str, after_header: str) -> dict[str, str]:
     """Return an entry of Ansible's ``diff`` for two configurations; None stands for an absent one."""
     return {
         "before": render(masked(before)) if before is not None else "",

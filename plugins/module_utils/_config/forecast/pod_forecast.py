@@ -23,6 +23,7 @@ from . import admission, allocatable, node_usage
 from .node_usage import LossCause, NodeUsage, Pod
 
 EVICTED, REFUSED, UNKNOWN = KINDS = ("evicted", "refused", "unknown")
+Config = Mapping[str, Any]
 _CPU_FIELDS = ("cpuManagerPolicy", "cpuManagerPolicyOptions", "reservedSystemCPUs")
 _TOPOLOGY_FIELDS = ("topologyManagerPolicy", "topologyManagerPolicyOptions", "topologyManagerScope")
 _MEMORY_FIELDS = ("memoryManagerPolicy", "reservedMemory")
@@ -41,13 +42,7 @@ class ConfigChange:
     those of the kubelet's minor; outside the known minors, those of the nearest one.
     """
 
-    def __init__(
-        self,
-        running: Mapping[str, Any],
-        desired: Mapping[str, Any],
-        minor: int,
-        changes: Iterable[Mapping[str, Any]] = (),
-    ) -> None:
+    def __init__(self, running: Config, desired: Config, minor: int, changes: Iterable[Config] = ()) -> None:
         known = min(max(minor, OLDEST_MINOR), NEWEST_MINOR)
         after = dict(desired)
         for row in changes:
@@ -154,11 +149,11 @@ def _row(pod: Pod | None, *causes: LossCause) -> dict[str, Any]:
     return row
 
 
-Nodes = Mapping[str, Mapping[str, Any]]
+Nodes = Mapping[str, Config]
 _WORDS = {EVICTED: "would be evicted", REFUSED: "would be refused at this restart or the next", UNKNOWN: "not known"}
 
 
-def summary(nodes: Nodes, plan: Mapping[str, Any]) -> dict[str, int]:
+def summary(nodes: Nodes, plan: Config) -> dict[str, int]:
     """Return the counts of pods by their fate, and of nodes that restart, need a drain, lose pods or are unknown."""
     counts = dict.fromkeys(("nodes_to_restart", "nodes_to_drain", "nodes_at_risk", "nodes_unknown"), 0)
     counts.update(pods_evicted=0, pods_refused=0, pods_unknown=0)

@@ -29,6 +29,7 @@ from ..values.short_texts import minor_of
 from .layers import Declared
 
 Record = Dict[str, Any]
+Config = Mapping[str, Any]
 
 NO_RECORD: Record = {"complete": True, "source": "", "absent": [], "own": {}}
 """The record of a node on its local config, which has only values of its own."""
@@ -68,7 +69,7 @@ def given(value: Any) -> Record | None:
     return value
 
 
-def of_node(row: Mapping[str, Any]) -> Record:
+def of_node(row: Config) -> Record:
     """Return the record that applies to a node, from its row in a dump, without its capacity.
 
     ``absent`` is empty unless the node runs that source.
@@ -97,7 +98,7 @@ def text(record: Record) -> str:
 _SHAPE = {"complete": bool, "source": str, "absent": list, "own": dict}
 
 
-def _fault(found: Mapping[str, Any]) -> str:
+def _fault(found: Config) -> str:
     """Return what is wrong with a record, empty if nothing is."""
     for name, kind in _SHAPE.items():
         if not isinstance(found.get(name), kind):
@@ -116,7 +117,7 @@ def _fault(found: Mapping[str, Any]) -> str:
     return ""
 
 
-def _fault_of_values(found: Mapping[str, Any]) -> str:
+def _fault_of_values(found: Config) -> str:
     for path in (*found["absent"], *found["own"]):
         if not isinstance(path, str) or not _is_path(path):
             return f"{ascii(path)[:40]} is not the path of a field"
@@ -142,7 +143,7 @@ class Undeclared(NamedTuple):
     unknown: list[str]
     """The paths whose own value is not known."""
 
-    def removals(self, values: Mapping[str, Any]) -> list[compare.Change]:
+    def removals(self, values: Config) -> list[compare.Change]:
         """Return the changes of the values at these paths, whose result is not known."""
         return [compare.Change(path, values[path], None, False) for path in self.unknown if path in values]
 
@@ -151,9 +152,7 @@ NOTHING = Undeclared({}, [])
 """Where no former source matters."""
 
 
-def undeclared(
-    record: Record, declared: Declared, live: Mapping[str, Any], minor: int, by_key: bool = False
-) -> Undeclared:
+def undeclared(record: Record, declared: Declared, live: Config, minor: int, by_key: bool = False) -> Undeclared:
     """Return what a record has of a node that no layer sets. ``live`` is its complete live configuration.
 
     With ``by_key``, a layer sets of every map only the keys that it names, as in a drop-in.
@@ -184,7 +183,7 @@ def warnings(unknown: Iterable[str]) -> Iterator[Problem]:
         yield Problem(WARNING, path, cause, remedy, "no-longer-declared")
 
 
-def record_after(before: Record, source: str, replaced: Mapping[str, Any], absent: Iterable[str]) -> Record:
+def record_after(before: Record, source: str, replaced: Config, absent: Iterable[str]) -> Record:
     """Return the record of a node to which ``source`` is assigned.
 
     ``replaced`` has the value that each path had before, ``absent`` the paths that the source leaves to the kubelet.
@@ -226,9 +225,9 @@ class Files(NamedTuple):
 
     own: dict[str, Any]
     read: dict[str, Any]
-    earlier: Sequence[Mapping[str, Any]] = ()
+    earlier: Sequence[Config] = ()
     """The drop-ins of others that the kubelet lays before ours, in its order."""
-    later: Sequence[Mapping[str, Any]] = ()
+    later: Sequence[Config] = ()
     outdated: bool = False
     """Files that the kubelet reads were changed after its process started."""
     overridden: Sequence[str] = ()
@@ -240,7 +239,7 @@ class OwnFileError(ValueError):
 
 
 def files_needed(
-    current: Mapping[str, Any], deliveries: Mapping[str, str], transports: Mapping[str, str] | None = None
+    current: Config, deliveries: Mapping[str, str], transports: Mapping[str, str] | None = None
 ) -> list[str]:
     """Return the nodes of a dump whose plan needs their own config file, by their requested deliveries and transports.
 
@@ -257,7 +256,7 @@ def files_needed(
     return found
 
 
-def files_of(facts: HostFacts, live: Mapping[str, Any]) -> Files:
+def files_of(facts: HostFacts, live: Config) -> Files:
     """Return the files that were seen on a node with `disk` and the delivery `dropin`.
 
     The node hides secrets, so those of ``live`` take their place. Raises OwnFileError.
@@ -268,7 +267,7 @@ def files_of(facts: HostFacts, live: Mapping[str, Any]) -> Files:
     own = contents.pop(path, None) if path else {}
     if own is None:
         raise OwnFileError(_unread(facts, path, path))
-    read: Mapping[str, Any] | None = own
+    read: Config | None = own
     if facts.reference:
         read = facts.content
     if read is None:
@@ -296,9 +295,7 @@ def later(files: Files, declared: Declared, minor: int) -> list[compare.Change]:
     return not_declared(found, declared)
 
 
-def pending(
-    files: Files, ours: Mapping[str, Any], declared: Declared, live: Mapping[str, Any], minor: int
-) -> list[compare.Change]:
+def pending(files: Files, ours: Config, declared: Declared, live: Config, minor: int) -> list[compare.Change]:
     """Return what a restart changes on a node whose own file changed since its kubelet started, if nothing declares it.
 
     ``ours`` is our drop-in. Only values whose effect is known count. A kubelet whose file is older than it is also runs
@@ -321,9 +318,7 @@ def _not_set(changes: Sequence[compare.Change], names: Collection[str]) -> list[
     return [change for change in changes if not overlay.is_set(change.path, names)]
 
 
-def certain(
-    changes: Sequence[compare.Change], files: Files, live: Mapping[str, Any], minor: int
-) -> list[compare.Change]:
+def certain(changes: Sequence[compare.Change], files: Files, live: Config, minor: int) -> list[compare.Change]:
     """Return those changes of the files that a kubelet certainly takes up at its next start."""
     found = []
     for change in changes:
@@ -335,7 +330,7 @@ def certain(
     return found
 
 
-def _revealed(config: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:
+def _revealed(config: Config, live: Config) -> dict[str, Any]:
     """Return a configuration whose hidden secrets are those that the kubelet runs."""
     result = dict(config)
     for name in _SECRETS:

@@ -60,7 +60,7 @@ class Source(NamedTuple):
     """The complete configuration that the kubelet runs then, as far as it is known."""
     changes: list[compare.Change]
     """From the live configuration to the expected one, sorted by path."""
-    replaced: Mapping[str, Any]
+    replaced: Config
     """The value that each path to record had before, None if absent. Of a drop-in, every declared path."""
     absent: Sequence[str]
     """The paths that it leaves to the kubelet, whose default is not known."""
@@ -204,7 +204,7 @@ def is_empty(config: Config) -> bool:
     return not paths.without_header(config)
 
 
-def way(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def way(row: Config) -> tuple[Any, ...]:
     """Return what the rows of a plan have in common whose nodes of one live variant change in the same way.
 
     Nodes whose variant is not the whole configuration may change in different ways. Equal ones share their list, unless
@@ -215,7 +215,7 @@ def way(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["variant"], json.dumps(row["changes"], sort_keys=True, default=str)
 
 
-def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: Mapping[str, Any]) -> Config:
+def outcome(current: Mapping[str, Config], planned: Mapping[str, Config], row: Config) -> Config:
     """Return the complete configuration that a node runs after its plan, by the variants of dump and plan.
 
     Unless its variant is whole, changed secrets are masked. Raises KeyError if they do not have those of the row.
@@ -245,7 +245,7 @@ def _defaults(config: Config, names: Collection[str], minor: int) -> dict[str, A
     return found
 
 
-def _of_paths(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+def _of_paths(values: Config, names: Collection[str]) -> dict[str, Any]:
     """Return those values whose path is one of ``names`` or below one."""
     return {path: value for path, value in values.items() if overlay.is_set(path, names)}
 
@@ -269,7 +269,7 @@ def _without_record(
     found: Sequence[compare.Change],
     moved: Container[str],
     names: Collection[str],
-    replaced: Mapping[str, Any],
+    replaced: Config,
 ) -> Source:
     """Return a source that needs no record of the node's own values, from all changes of its live configuration.
 
@@ -304,7 +304,7 @@ def _sorted(changes: Sequence[compare.Change]) -> list[compare.Change]:
     return [change for _path, change in sorted(found.items())]
 
 
-def for_machine(target: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str, Any]:
+def for_machine(target: Config, live: Config) -> dict[str, Any]:
     """Return ``target`` with the fields of ``live`` that belong to one machine, and with no other such fields.
 
     The arguments are not modified, but their values are shared.
@@ -312,12 +312,12 @@ def for_machine(target: Mapping[str, Any], live: Mapping[str, Any]) -> dict[str,
     return {**declared(target), **paths.only(live, fields.MACHINE)}
 
 
-def declared(target: Mapping[str, Any]) -> dict[str, Any]:
+def declared(target: Config) -> dict[str, Any]:
     """Return ``target`` without the fields that belong to one machine, as a layer of a drop-in."""
     return paths.without(target, fields.MACHINE)
 
 
-def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem]:
+def kept(target: Config, live: Config) -> Iterator[Problem]:
     """Yield a warning for each field of ``target`` that a node does not get, because it belongs to one machine."""
     for name in fields.MACHINE:
         if target.get(name) is not None and not compare.same(_form(name, target), _form(name, live)):
@@ -329,13 +329,11 @@ def kept(target: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Problem
             yield Problem(WARNING, name, cause, remedy, "machine-specific")
 
 
-def _form(name: str, config: Mapping[str, Any]) -> Any:
+def _form(name: str, config: Config) -> Any:
     return compare.canonical(config.get(name), fields.ALL[name], fields.NEWEST_MINOR)
 
 
-def unfit(
-    row: Mapping[str, Any], wanted: delivery.Delivery, minor: int, replaces_checkpoint: bool
-) -> Iterator[Problem]:
+def unfit(row: Config, wanted: delivery.Delivery, minor: int, replaces_checkpoint: bool) -> Iterator[Problem]:
     """Yield why a node cannot get a source by a delivery, which may take the place of the node's checkpoint."""
     if wanted.too_new_for(minor):
         cause = (
@@ -351,7 +349,7 @@ def unfit(
         yield Problem(REFUSAL, "", cause, remedy, "delivery")
 
 
-def check_dropin(declared: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+def check_dropin(declared: Config, minor: int) -> Iterator[Problem]:
     """Yield the problems of what is declared for a drop-in of a kubelet of this minor."""
     if merged_dropins.EVICTION in declared and declared[merged_dropins.EVICTION] is None:
         cause = "null in a drop-in leaves no eviction threshold at all, not the defaults"
@@ -369,7 +367,7 @@ def check_dropin(declared: Mapping[str, Any], minor: int) -> Iterator[Problem]:
         yield from _value(path, value, minor)
 
 
-def forgotten(live: Mapping[str, Any], declared: Mapping[str, Any], minor: int) -> Iterator[Problem]:
+def forgotten(live: Config, declared: Config, minor: int) -> Iterator[Problem]:
     """Yield a warning for each empty list or map of the node's own that a kubelet with a drop-in folder forgets.
 
     ``live`` is the configuration of a kubelet that may have no such folder yet.
