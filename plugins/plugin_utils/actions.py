@@ -33,6 +33,7 @@ from ansible.plugins.action.normal import ActionModule as Normal
 from ..module_utils._cluster.api import client_configuration, cluster_options, kubelet_on_host, kubelet_ways
 from ..module_utils._cluster.api.controller_module import Definition
 from ..module_utils._cluster.api.errors import MissingLibrary
+from ..module_utils._config.values import paths
 from . import sealed
 from .host_programs import HostPrograms
 
@@ -338,7 +339,7 @@ def without_variables(result: dict[str, t.Any]) -> dict[str, t.Any]:
     Root on the node decides what its Python prints. Facts would be variables of the host: those that tasks of the whole
     batch use on the controller, such as the address of the API server. AWX hands statistics to later jobs.
     """
-    kept = {key: value for key, value in result.items() if key not in ("ansible_facts", "ansible_stats")}
+    kept = paths.without(result, ("ansible_facts", "ansible_stats"))
     # Which Python Ansible has found: it removes that of a module itself.
     given = result.get("ansible_facts")
     if isinstance(given, dict):

@@ -20,7 +20,7 @@ import typing as t
 
 from .._config import delivery as deliveries
 from .._config.fields import fields
-from .._config.values import annotation, document
+from .._config.values import annotation, document, paths
 from .._config.values.node_row import first_of
 from .._node.install import seed_files
 from .._node.switch import seeds, values
@@ -209,7 +209,7 @@ def _pushed(session: Session, options: Json, config: t.Mapping[str, t.Any], chec
     }
     if days and not found["changed"]:
         configmaps.create(session, mark, check_mode)
-    return {"changed": found["changed"], "source": {name: row[name] for name in configmaps.REFERENCE}, "until": until}
+    return {"changed": found["changed"], "source": paths.only(row, configmaps.REFERENCE), "until": until}
 
 
 def _written(path: str, data: bytes, check_mode: bool) -> bool:

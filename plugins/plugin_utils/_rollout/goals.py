@@ -9,9 +9,9 @@ from typing import Any, Container, Iterable, Mapping
 
 from ...module_utils._config import delivery as deliveries
 from ...module_utils._config import rollback
-from ...module_utils._config.values import annotation
+from ...module_utils._config.values import annotation, paths
 from ...module_utils._config.values.node_row import RECREATED, counted, shown_nodes
-from ...module_utils._config.values.reference import describe, same_place
+from ...module_utils._config.values.reference import PLACE, describe, same_place
 from ...module_utils._config.values.short_texts import minor_of
 
 Rows = Mapping[str, Mapping[str, Any]]
@@ -310,5 +310,4 @@ def _name(reference: Mapping[str, str] | None) -> str:
 
 
 def _place(reference: Mapping[str, str] | None) -> dict[str, str]:
-    given = reference or {}
-    return {key: given[key] for key in ("namespace", "name", "kubeletConfigKey") if key in given}
+    return paths.only(reference or {}, PLACE)

@@ -14,7 +14,7 @@ from typing import Any, Callable, Collection, Iterable, Mapping, Sequence
 
 from ...module_utils._config.delivery import AUTO, NATIVE
 from ...module_utils._config.drift import drift_cause
-from ...module_utils._config.values import amounts, following, node_row
+from ...module_utils._config.values import amounts, following, node_row, paths
 from ...module_utils._config.values.node_row import printable
 
 Rows = Mapping[str, Mapping[str, Any]]
@@ -52,18 +52,13 @@ def _merged(before: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]
     """Return the row of a node with what one more call has returned."""
     merged: dict[str, Any] = {}
     if set(OF_ASSIGNMENT) <= set(row):
-        merged["assigned"] = _only(OF_ASSIGNMENT, row)
-    merged.update(_only(("transport",), row))
+        merged["assigned"] = paths.only(row, OF_ASSIGNMENT)
+    merged.update(paths.only(row, ("transport",)))
     # The first assignment has what the node ran before.
-    merged.update(_only(("assigned", "transport", *OF_HOST), before))
-    merged.update(_only(KEPT, row))
+    merged.update(paths.only(before, ("assigned", "transport", *OF_HOST)))
+    merged.update(paths.only(row, KEPT))
     merged["changed"] = bool(before.get("changed") or row.get("changed"))
     return merged
-
-
-def _only(keys: Iterable[str], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return these keys of a row, as far as it has them."""
-    return {key: row[key] for key in keys if key in row}
 
 
 def added_by_hosts(rows: Rows, hosts: Mapping[str, str], of_host: OfHost, native: bool = False) -> dict[str, Any]:
@@ -148,7 +143,7 @@ def open_ones(rows: Rows, names: Iterable[str]) -> list[str]:
 
 def open_sources(sources: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
     """Return the sources of the nodes that have not failed."""
-    return {name: sources[name] for name in open_ones(rows, sources)}
+    return paths.only(sources, open_ones(rows, sources))
 
 
 def unsettled(found: Rows) -> dict[str, Any]:
@@ -206,10 +201,10 @@ def _overrides(row: Mapping[str, Any]) -> list[str]:
     kubelet = row.get("kubelet")
     if not kubelet or row.get("state") != "differs":
         return []
-    paths = [item["path"] for item in row.get("differences") or ()]
-    if not paths:
+    differing = [item["path"] for item in row.get("differences") or ()]
+    if not differing:
         return []
-    return drift_cause.of_override(paths, kubelet)
+    return drift_cause.of_override(differing, kubelet)
 
 
 def to_revert(rows: Rows, names: Iterable[str]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ...module_utils._cluster.rollout import settle
 from ...module_utils._config import delivery as deliveries
 from ...module_utils._config.delivery import DROPIN, NATIVE
+from ...module_utils._config.values import paths
 from . import clock, rows
 from .batch import At, Found, Result
 
@@ -199,8 +200,7 @@ def _rehearse(at: At) -> Options:
 
 def following(at: At) -> dict[str, Any]:
     """Return the options for nodes with a follower: how long its guard waits."""
-    options = {"trial_seconds": at.play.variable(TRIAL), "confirm_seconds": at.found.confirm}
-    return {name: value for name, value in options.items() if value is not None}
+    return paths.present({"trial_seconds": at.play.variable(TRIAL), "confirm_seconds": at.found.confirm})
 
 
 def by_transport(at: At, sources: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

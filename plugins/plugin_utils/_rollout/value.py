@@ -9,6 +9,7 @@ from typing import Any, Container, Iterable, Mapping, NamedTuple
 
 from ...module_utils._config.delivery import AUTO
 from ...module_utils._config.values import document
+from ...module_utils._config.values.short_texts import clipped
 from . import goals
 from . import rows as batch_rows
 from .order import changes
@@ -303,15 +304,11 @@ def result(rollout: Value, done: int) -> dict[str, Any]:
     """
     failed = rollout["failed"]
     return {
-        "group": _short(rollout["group"]),
+        "group": clipped(rollout["group"], 250),
         "changed": done - len(failed),
         "untouched": len(rollout["hosts"]) - done,
         "unchanged": len(rollout["rest"]),
         "failed": len(failed),
         "skipped": len(rollout["skipped"]),
-        "failures": {name: _short(failed[name]) for name in list(failed)[:5]},
+        "failures": {name: clipped(failed[name], 250) for name in list(failed)[:5]},
     }
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 250 else f"{text[:247]}..."

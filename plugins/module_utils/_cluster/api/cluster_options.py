@@ -21,7 +21,7 @@ from ansible.module_utils.basic import env_fallback
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 
-from ..._config.values.paths import typed
+from ..._config.values.paths import typed, without
 from . import kubelet_on_host, library
 from .errors import ClusterError
 
@@ -184,11 +184,11 @@ def completed(options: _Options) -> _Options:
                 f"{', '.join(stray)} of the environment is not sent there, since it was not given for this host. Set "
                 "api_key, client_cert or username beside host, or set the host as K8S_AUTH_HOST too"
             )
-        found = _without(found, replaced)
+        found = without(found, replaced)
     if _any(given, CREDENTIALS):
-        found = _without(found, CREDENTIALS)
+        found = without(found, CREDENTIALS)
     if _any(given, _IDENTITY):
-        found = _without(found, _IDENTITY)
+        found = without(found, _IDENTITY)
     both = {**unset, **found, **given}
     _check(both)
     return both
@@ -230,10 +230,6 @@ def _check(both: _Options) -> None:
 
 def _any(options: t.Mapping[str, t.Any], names: t.Iterable[str]) -> bool:
     return any(map(options.get, names))
-
-
-def _without(options: _Options, names: t.Container[str]) -> _Options:
-    return {name: value for name, value in options.items() if name not in names}
 
 
 def in_words(options: t.Mapping[str, t.Any]) -> str:

@@ -11,7 +11,7 @@ import typing as t
 from ..._config import delivery as deliveries
 from ..._config.minors import api_versions
 from ..._config.plan import own_values
-from ..._config.values import annotation, document, following, node_row, reference
+from ..._config.values import annotation, document, following, node_row, paths, reference
 from ..api.errors import Accepting, ApiError, ClusterError, explained
 from ..api.session import Json, Session
 from . import configmaps, node_requests, nodes
@@ -340,7 +340,7 @@ def _forecast(
     if notes.get(annotation.STATUS, "") is None:
         changed["noted"] = dataclasses.replace(changed["noted"], status=None)
     written = {*notes, *(deliveries.of(side).source_at for side in sides)}
-    misread = {place: fault for place, fault in node.misread.items() if place not in written}
+    misread = paths.without(node.misread, written)
     return dataclasses.replace(node, notes={**node.notes, **notes}, misread=misread, **changed)
 
 

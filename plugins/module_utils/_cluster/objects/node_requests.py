@@ -11,7 +11,7 @@ import time
 import typing as t
 import urllib.parse
 
-from ..._config.values import node_row
+from ..._config.values import node_row, paths
 from ..api import kubelet_endpoint, parallel
 from ..api.errors import Accepting, ApiError, ClusterError
 from ..api.session import Json, Session
@@ -174,7 +174,7 @@ def _as_known(
     session: Session, uids: t.Mapping[str, str], found: t.Mapping[str, Node]
 ) -> tuple[dict[str, Node], dict[str, node_row.Row]]:
     gone = lost(session, uids, found)
-    return {name: node for name, node in found.items() if name not in gone}, gone
+    return paths.without(found, gone), gone
 
 
 def changed(

@@ -12,7 +12,7 @@ from ..._config import delivery as deliveries
 from ..._config.delivery import AUTO, CHECKPOINT, NATIVE, NONE
 from ..._config.minors import source_form
 from ..._config.plan import own_values
-from ..._config.values import annotation, following
+from ..._config.values import annotation, following, paths
 from ..._config.values import reference as references
 from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.reference import same_place
@@ -303,7 +303,7 @@ def trim(node: dict[str, t.Any]) -> Node:
         capacity=_mapping(status, "capacity"),
         form=form,
         place=place,
-        notes={name: notes[name] for name in _READERS if name in notes},
+        notes=paths.only(notes, _READERS),
         misread=records.malformed,
     )
     if _is_native(found):

@@ -16,7 +16,7 @@ import typing as t
 from ..._config import delivery as deliveries
 from ..._config.fields import fields
 from ..._config.minors import fields_of
-from ..._config.values import document, node_row
+from ..._config.values import document, node_row, paths
 from ..._config.values.forms import LATER, SourceForm
 from ..._config.values.reference import PLACE, same_place
 from ..api import parallel
@@ -97,7 +97,7 @@ class _Revert:
         parts: tuple[str, ...] = PLACE
         if node.form.by_uid and "uid" in self.previous:
             parts = (*PLACE, "uid")
-        return {part: self.previous[part] for part in parts}
+        return paths.only(self.previous, parts)
 
     def see(self, node: nodes.Node) -> None:
         """Note whether the node has taken up the source that failed."""

@@ -11,6 +11,7 @@ import typing as t
 from ..._config import delivery as deliveries
 from ..._config.fields import fields
 from ..._config.values import node_row, paths
+from ..._config.values.short_texts import clipped
 from ..api import timestamps
 from ..api.errors import ApiError, ClusterError, NodesFailed
 from ..api.session import Session
@@ -151,8 +152,7 @@ def exists(path: str, minor: int) -> bool:
 
 
 def _short(value: t.Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return clipped(repr(value), _LONGEST)
 
 
 def sync_error(session: Session, node: str, source: dict[str, str], found: Verdict) -> Verdict:
@@ -199,7 +199,7 @@ def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:
             "Its certificate waits for an approval, and its kubelet refuses connections until then: look at the "
             f"request, and run `kubectl certificate approve {item['metadata']['name']}`"
         )
-    return {name: text for name, text in found.items() if name in names}
+    return paths.only(found, names)
 
 
 def _waiting_for(request: dict[str, t.Any]) -> str:

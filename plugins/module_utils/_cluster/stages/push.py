@@ -11,7 +11,7 @@ import typing as t
 
 from ..._config.fields import compare
 from ..._config.minors import api_versions
-from ..._config.values import annotation, document
+from ..._config.values import annotation, document, paths
 from ..api.errors import ClusterError, explained
 from ..api.session import Json, Session
 from ..objects import configmaps, kubeadm, lease, node_requests, nodes, readers
@@ -59,7 +59,7 @@ def _create(session: Session, options: Json, check_mode: bool) -> Json:
     }
     if options.get("config") is not None and not failed:
         row = rows[next(iter(wanted))]
-        result["source"] = {key: row[key] for key in configmaps.REFERENCE}
+        result["source"] = paths.only(row, configmaps.REFERENCE)
     if failed:
         first = f"pushing variants: {len(failed)} of {len(wanted)} ConfigMaps could not be created."
         raise ClusterError("\n".join([first, *failed]), result)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import time
 
+from ..._config.values import paths
 from ..api.errors import ApiError, ClusterError, NodesFailed, without_failure
 from ..api.session import Json, Session
 from ..objects import config_sources
@@ -70,7 +71,7 @@ def _joined(assigned: Json, waited: Json) -> Json:
     kept = ("changed", "delivery", "source", "previous", "uid")
     rows = {}
     for name, row in assigned["nodes"].items():
-        rows[name] = {**row, **seen.get(name, {}), **{key: row[key] for key in kept if key in row}}
+        rows[name] = {**row, **seen.get(name, {}), **paths.only(row, kept)}
     return {**assigned, "nodes": rows, "summary": {**assigned["summary"], **waited.get("summary", {})}}
 
 

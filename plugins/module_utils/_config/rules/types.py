@@ -20,6 +20,7 @@ from ..fields.field_row import Field
 from ..minors import fields_of
 from ..values import amounts, document, paths
 from ..values.document import KIND
+from ..values.short_texts import clipped
 from .problem import REFUSAL, WARNING, Problem
 
 _RANGES = {"int64": (-(2**63), 2**63 - 1), "uint32": (0, 2**32 - 1)}
@@ -265,5 +266,4 @@ def _other_version(field: Field, at: paths.Path, minor: int) -> Problem:
 
 def show(value: Any) -> str:
     """Return a value as JSON on one line of at most 60 characters."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return clipped(json.dumps(value, ensure_ascii=False), 60)

@@ -16,24 +16,9 @@ from ..fields.binary_facts import ABSENT, BinaryFacts
 from ..values import paths
 from ..values.node_row import first_of
 from ..values.short_texts import minor_of
-from .node_facts import (
-    BINARY,
-    CGROUP,
-    CHANGES,
-    FIELD,
-    FLAG,
-    GATE,
-    STOPS,
-    UNKNOWN,
-    VALUE,
-    VERSION,
-    Finding,
-    UpgradeFacts,
-)
+from .node_facts import BINARY, CHANGES, FIELD, FLAG, GATE, STOPS, UNKNOWN, VALIDATED, VERSION, Finding, UpgradeFacts
 
 VALID, INVALID = "valid", "invalid"
-# What the kubelet's validation decides. Flags are parsed before it, and some flags do not reach the binary.
-_VALIDATED = {GATE, CGROUP, VALUE}
 # Messages that do not contain the name of their field (pkg/kubelet/apis/config/validation/validation_linux.go).
 _WORDS = {"failCgroupV1": "configured to not run on a host using cgroup v1"}
 
@@ -122,14 +107,14 @@ def _is_about(finding: Finding, message: str) -> bool:
 
 def _refused(finding: Finding, messages: Sequence[str]) -> Finding:
     """Return a finding as one that stops if the binary refuses it: the tables are not sure beyond their minors."""
-    if finding.kind in _VALIDATED and any(_is_about(finding, message) for message in messages):
+    if finding.kind in VALIDATED and any(_is_about(finding, message) for message in messages):
         return finding._replace(severity=STOPS)
     return finding
 
 
 def _accepted(finding: Finding) -> Finding:
     """Return a finding as one that does not stop if the binary validates what it is about."""
-    if finding.severity != STOPS or finding.kind not in _VALIDATED:
+    if finding.severity != STOPS or finding.kind not in VALIDATED:
         return finding
     message = f"{finding.message}. The target binary accepts it on this node, so it does not stop"
     return finding._replace(severity=CHANGES, message=message)

@@ -14,20 +14,7 @@ from ..fields.field_row import Field
 from ..rules import fatal, feature_gates, types, validation
 from ..rules.problem import REFUSAL, EffectiveConfig, Problem
 from ..values import paths
-from .node_facts import (
-    CHANGES,
-    DEFAULT,
-    FIELD,
-    FLAG,
-    GATE,
-    RUNTIME,
-    STAYS,
-    STOPS,
-    VALUE,
-    Finding,
-    SetFlag,
-    UpgradeFacts,
-)
+from .node_facts import CHANGES, DEFAULT, FIELD, FLAG, GATE, RUNTIME, STAYS, STOPS, VALUE, Finding, UpgradeFacts
 
 # Kubernetes 1.24 has no dockershim; up to 1.26 the socket has no default (cmd/kubelet/app/options).
 _NO_DOCKER, _SOCKET_HAS_DEFAULT = 24, 27
@@ -65,13 +52,16 @@ def _docker(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     if target < _NO_DOCKER or not facts.argv:
         return
     kind, socket = facts.flag("container-runtime"), facts.flag("container-runtime-endpoint")
-    if kind is None and facts.minor is not None and facts.minor < _NO_DOCKER:
-        # Before 1.24, dockershim is the default.
-        kind = SetFlag("container-runtime", "docker", "")
-    if kind is not None and kind.value == "docker":
+    value, where = "", ""
+    if kind is not None:
+        value, where = kind.value, kind.where
+    elif facts.minor is not None and facts.minor < _NO_DOCKER:
+        # Before 1.24, it is the default.
+        value = "docker"
+    if value == "docker":
         message = "the kubelet uses dockershim, which 1.24 removed"
         remedy = "Move the node to containerd, CRI-O or cri-dockerd first."
-        yield Finding(STOPS, RUNTIME, "--container-runtime", message, remedy, kind.where)
+        yield Finding(STOPS, RUNTIME, "--container-runtime", message, remedy, where)
     elif target < _SOCKET_HAS_DEFAULT and (socket is None or not socket.value):
         message = "the flag is not set, and kubelets of 1.24 to 1.26 have no default socket"
         remedy = "Set the flag to the socket of the node's container runtime."

@@ -29,6 +29,8 @@ _OF_HOST = CGROUP, RUNTIME, POD, DELIVERY = ("cgroup", "runtime", "pod", "delive
 _OF_TARGET = BINARY, VERSION = ("binary", "version")
 KINDS = (*_OF_CONFIG, *_OF_HOST, *_OF_TARGET)
 """What a row is about."""
+VALIDATED = {GATE, CGROUP, VALUE}
+"""What the kubelet's validation decides. Flags are parsed before it, and some flags do not reach the binary."""
 
 
 class Finding(NamedTuple):

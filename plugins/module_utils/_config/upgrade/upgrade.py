@@ -19,21 +19,7 @@ from ..rules.problem import EffectiveConfig
 from ..values.node_row import counted, shown_nodes
 from ..values.short_texts import minor_of
 from . import binary_findings, config_findings, node_facts
-from .node_facts import (
-    CGROUP,
-    CHANGES,
-    DEFAULT,
-    DELIVERY,
-    POD,
-    RUNTIME,
-    STAYS,
-    STOPS,
-    UNKNOWN,
-    VERSION,
-    Finding,
-    UpgradeFacts,
-    order,
-)
+from .node_facts import CGROUP, CHANGES, DELIVERY, POD, RUNTIME, STAYS, STOPS, UNKNOWN, VERSION, Finding, UpgradeFacts
 
 
 class UpgradeError(ValueError):
@@ -65,7 +51,7 @@ def row(result: Mapping[str, Any] | None, target: int) -> dict[str, Any]:
     if wrong:
         return {"kubelet_version": None, "findings": [_unknown(f"what it returned is malformed at {wrong}")._asdict()]}
     facts = node_facts.read(given)
-    found = sorted(set(findings(facts, target)), key=order)
+    found = sorted(set(findings(facts, target)), key=node_facts.order)
     return {"kubelet_version": facts.version or None, "findings": [one._asdict() for one in found]}
 
 
@@ -252,7 +238,7 @@ def _huge_pages(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) -> 
             "the kubelet evicts pods earlier"
         )
         remedy = f"Compare the thresholds with the memory that is left, or set featureGates.{_HUGE_PAGES_GATE}: false."
-        yield Finding(CHANGES, DEFAULT, "memory.available", message, remedy)
+        yield Finding(CHANGES, node_facts.DEFAULT, "memory.available", message, remedy)
 
 
 def _socket(facts: UpgradeFacts, target: int) -> Iterator[Finding]:

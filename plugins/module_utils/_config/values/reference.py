@@ -9,6 +9,7 @@ import re
 from typing import Any, Mapping
 
 from . import paths
+from .short_texts import clipped
 
 PLACE = ("namespace", "name", "kubeletConfigKey")
 # Characters of a wrong value that a message shows.
@@ -60,8 +61,7 @@ def shown(value: Any) -> str:
     """Return a wrong value for a message."""
     if isinstance(value, (dict, list)):
         return "a mapping" if isinstance(value, dict) else "a list"
-    text = ascii(value)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+    return clipped(ascii(value), SHOWN)
 
 
 def same_place(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> bool:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, livenodes.kubelet contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Versions, IP addresses, lists of CPUs and flags of a command line, read as Kubernetes reads them.
+"""Versions, IP addresses, lists of CPUs and flags of a command line, read as Kubernetes reads them; long texts.
 
 Source: k8s.io/utils, net ParseIPSloppy and cpuset Parse. Numbers of IPv4 may begin with zeros and are decimal. A zone
 (``fe80::1%eth0``) is not part of an address. A list of CPUs such as ``0-3,8`` is read without counting its members one
@@ -18,6 +18,11 @@ Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 _ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 _CPUS = re.compile(r"\+?([0-9]+)(?:-\+?([0-9]+))?", re.ASCII)
 _VERSION = re.compile(r"v?1\.([0-9]{1,4})(?:[.+-].*)?$")
+
+
+def clipped(text: str, most: int) -> str:
+    """Return a text of at most so many characters, with dots in place of its end."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def minor_of(version: Any) -> int | None:
