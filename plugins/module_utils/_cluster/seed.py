@@ -20,7 +20,7 @@ import typing as t
 
 from .._config import delivery as deliveries
 from .._config.fields import fields
-from .._config.values import annotation, document, paths
+from .._config.values import document, paths
 from .._config.values.node_row import first_of
 from .._node.install import seed_files
 from .._node.switch import seeds, values
@@ -197,16 +197,8 @@ def _pushed(session: Session, options: Json, config: t.Mapping[str, t.Any], chec
     )
     row = found["configmaps"][variant]
     until = push.last_day(days)
-    mark = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {
-            "namespace": options["namespace"],
-            "name": f"{row['name']}-seed-{until}",
-            "labels": {annotation.MANAGED_LABEL: annotation.MANAGED_BY, configmaps.STAGED_LABEL: until},
-            "annotations": {configmaps.SEED_ANNOTATION: row["name"]},
-        },
-    }
+    labels, notes = {configmaps.STAGED_LABEL: until}, {configmaps.SEED_ANNOTATION: row["name"]}
+    mark = configmaps.body(options["namespace"], f"{row['name']}-seed-{until}", labels, notes)
     if days and not found["changed"]:
         configmaps.create(session, mark, check_mode)
     return {"changed": found["changed"], "source": paths.only(row, configmaps.REFERENCE), "until": until}

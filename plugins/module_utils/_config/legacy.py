@@ -311,17 +311,13 @@ class _FirstFields(_BeforeTables):
         if name in FORMER:
             return "", ""
         if self.has_texts and name in TEXTS and value is not None:
-            return _judge_text(name, value)
+            if isinstance(value, str):
+                return "", ""
+            return (
+                "kubelet 1.8 expects a text here and could not load the configuration",
+                f'Write a text such as "{TEXTS[name]}".',
+            )
         return super().judge(name, value)
-
-
-def _judge_text(name: str, value: Any) -> tuple[str, str]:
-    if isinstance(value, str):
-        return "", ""
-    return (
-        "kubelet 1.8 expects a text here and could not load the configuration",
-        f'Write a text such as "{TEXTS[name]}".',
-    )
 
 
 FIELD_FORMS: dict[int, FieldForm] = {8: _FirstFields(minor=8, has_texts=True), 9: _FirstFields(), 10: _BeforeTables()}

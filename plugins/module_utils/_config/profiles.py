@@ -145,15 +145,8 @@ def layer(names: Sequence[str], minor: int | None) -> dict[str, Any]:
     for name in names:
         for item in PROFILES[name]:
             if item.sets is not None and item.is_of(minor or fields.NEWEST_MINOR):
-                found.append(_nested(item.of, item.sets))
+                found.append(overlay.put({}, {item.of: item.sets}))
     return overlay.compose(found)
-
-
-def _nested(path: str, value: Any) -> dict[str, Any]:
-    for key in reversed(paths.parse(path)):
-        value = {key: value}
-    found: dict[str, Any] = value
-    return found
 
 
 PASS, FAIL, MANUAL, NOT_CHECKED, EXCEPTED = VERDICTS = ("pass", "fail", "manual", "not checked", "excepted")
@@ -301,10 +294,6 @@ def _lasts(value: Any, item: Item, dummy: Mapping[str, Any]) -> bool:
         return False
 
 
-def _are_among(values: Any, wanted: Sequence[Any]) -> bool:
-    return isinstance(values, list) and all(value in wanted for value in values)
-
-
 def _is_of_site(value: Any, item: Item, live: Mapping[str, Any]) -> bool:
     if item.wanted and live.get(item.wanted):
         return True
@@ -317,7 +306,9 @@ _RULES: Mapping[str, Callable[[Any, Item, Mapping[str, Any]], bool]] = {
     NOT: lambda value, item, live: bool(value) and value != item.wanted,
     GIVEN: lambda value, item, live: bool(value),
     ABSENT: lambda value, item, live: not value,
-    AMONG: lambda value, item, live: bool(value) and _are_among(value, item.wanted),
+    AMONG: lambda value, item, live: (
+        isinstance(value, list) and bool(value) and all(one in item.wanted for one in value)
+    ),
     ABOVE: lambda value, item, live: isinstance(value, int) and value > item.wanted,
     DURATION: _lasts,
     SITE_FILE: _is_of_site,

@@ -96,10 +96,19 @@ def _doubts(row: Config, live: Config | None, runs: Config | None) -> list[Probl
     if goal["fault"]:
         found.append(_no_source(goal))
     if live is None:
-        found.append(_unread(row, runs))
+        instead = "so what changes is not known either" if runs is None else "what it was assigned takes its place"
+        why = row.get("unread") or "the dump does not have it"
+        remedy = "The effect counts as at least a restart (disrupt), and its pods have no forecast."
+        found.append(
+            Problem(WARNING, "", f"its live configuration is not known ({why}), {instead}", remedy, "no-live-config")
+        )
     has_config = live is not None or runs is not None
     if goal["source"] is None and has_config and not _knows_own(row):
-        found.append(_no_record())
+        cause = (
+            "what its own file holds is not known, since its source was assigned without a record of what it replaced"
+        )
+        remedy = "The effect counts as a restart (disrupt). Compare the file on the node first if that is not enough."
+        found.append(Problem(WARNING, "", cause, remedy, "no-record"))
     return found
 
 
@@ -139,13 +148,6 @@ def _knows_own(row: Config) -> bool:
     return bool(record["complete"]) or bool(record["own"]) or not delivery.of(row.get("delivery")).whole
 
 
-def _unread(row: Config, runs: Config | None) -> Problem:
-    instead = "so what changes is not known either" if runs is None else "what it was assigned takes its place"
-    cause = f"its live configuration is not known ({row.get('unread') or 'the dump does not have it'}), {instead}"
-    remedy = "The effect counts as at least a restart (disrupt), and its pods have no forecast."
-    return Problem(WARNING, "", cause, remedy, "no-live-config")
-
-
 def _no_source(goal: Config) -> Problem:
     cause = f"it cannot return to {goal['source'].get('name') or 'what it ran before'}: {goal['fault']}"
     remedy = (
@@ -153,12 +155,6 @@ def _no_source(goal: Config) -> Problem:
         "rollout, or return to the node's own file with the playbook reset."
     )
     return Problem(REFUSAL, "", cause, remedy, "no-source")
-
-
-def _no_record() -> Problem:
-    cause = "what its own file holds is not known, since its source was assigned without a record of what it replaced"
-    remedy = "The effect counts as a restart (disrupt). Compare the file on the node first if that is not enough."
-    return Problem(WARNING, "", cause, remedy, "no-record")
 
 
 def _doubtful(doubts: Sequence[Problem], allow: str) -> Sequence[Problem]:

@@ -95,7 +95,7 @@ def _previous(rows: Rows, undo: Any, here: Container[str]) -> dict[str, Any]:
             nodes[name] = {**_assigned(_place(goal)), "node_uid": row.get("uid") or ""}
             text.append((name, f"{_name(row['active'])} -> {_name(goal)}"))
     text += [(name, _to_local(rows[name])) for name in local]
-    text += _left(stuck)
+    text += [(name, f"not changed, {why}. {REMEDY}") for name, why in stuck.items()]
     return {
         "nodes": nodes,
         "local": local,
@@ -105,10 +105,6 @@ def _previous(rows: Rows, undo: Any, here: Container[str]) -> dict[str, Any]:
         "stuck": stuck,
         "known": sorted(set(rows) - set(stuck)),
     }
-
-
-def _left(stuck: Mapping[str, str]) -> list[tuple[str, str]]:
-    return [(name, f"not changed, {why}. {REMEDY}") for name, why in stuck.items()]
 
 
 def _why_stuck(row: Mapping[str, Any]) -> str:

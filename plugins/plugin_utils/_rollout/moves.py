@@ -90,10 +90,6 @@ def _to_reset(at: At, result: Result) -> Mapping[str, Any]:
     return {"on_hosts": on_hosts}
 
 
-def _verify_local(at: At) -> Options | None:
-    return _verification(at, at.found.open(at.batch.names))
-
-
 def _look(at: At) -> Options | None:
     names = at.found.open([name for host, name in at.batch.hosts.items() if host in at.play.present])
     return {"nodes": names} if names else None
@@ -132,10 +128,6 @@ def _left(at: At, result: Result) -> Found:
     return at.found.adding(result, attempted=True)
 
 
-def _verify_moved(at: At) -> Options | None:
-    return _verification(at, at.found.open(at.found.written))
-
-
 def _restore(at: At) -> Options | None:
     lost = rows.lost_sources(at.found.rows, at.found.written)
     return {"sources": lost, "delivery": NATIVE} if lost else None
@@ -166,12 +158,9 @@ def _drop_annotation(at: At) -> Options | None:
     return {**options, **leased(at)}
 
 
-def _verify_native(at: At) -> Options | None:
-    return _verification(at, at.found.open(at.found.written), delivery=NATIVE)
-
-
-def _verification(at: At, names: list[str], **more: Any) -> Options | None:
-    """Return the options that verify these nodes."""
+def _verify(at: At, reset: bool = False, **more: Any) -> Options | None:
+    """Return the options that verify the nodes of a reset, or of a migration those that have gone through all steps."""
+    names = at.found.open(at.batch.names if reset else at.found.written)
     if at.play.check_mode or not names:
         return None
     return {"state": "verified", "nodes": names, "wait_timeout": at.play.variable(WAIT), **leased(at), **more}
@@ -202,7 +191,7 @@ STEPS = {
     # Remove the config sources of the batch.
     "reset": Step(_reset, reads=(NODE_NAME, *FOLLOWING), more=_to_reset),
     # Wait until the kubelets run their local configuration.
-    "verify_local": Step(_verify_local, reads=WAITING, begin=At.collected, goes_on=with_rows),
+    "verify_local": Step(functools.partial(_verify, reset=True), reads=WAITING, begin=At.collected, goes_on=with_rows),
     # Read what the nodes run, and which of them take part.
     "look_to_checkpoint": Step(
         _look, "node_config_info", goes_on=never, after=functools.partial(_looked, delivery=CHECKPOINT)
@@ -212,7 +201,7 @@ STEPS = {
     # Remove Node.spec.configSource, and wait for the kubelets to restart with the checkpoint.
     "leave_native": Step(_leave_native, reads=WAITING, begin=_still_open, after=_left),
     # Verify that the nodes still run their configuration.
-    "verify_moved": Step(_verify_moved, reads=WAITING, goes_on=with_rows),
+    "verify_moved": Step(_verify, reads=WAITING, goes_on=with_rows),
     # Restore Node.spec.configSource of the nodes that failed without it, or of all.
     "restore": Step(_restore, goes_on=with_rows, after=_restored),
     "restore_all": Step(_restore_all, goes_on=never),
@@ -223,5 +212,5 @@ STEPS = {
     # Remove the annotation that replaced Node.spec.configSource.
     "drop_annotation": Step(_drop_annotation, begin=functools.partial(_still_open, native=True)),
     # Verify that the nodes still run their configuration.
-    "verify_native": Step(_verify_native, reads=WAITING, goes_on=with_rows),
+    "verify_native": Step(functools.partial(_verify, delivery=NATIVE), reads=WAITING, goes_on=with_rows),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Container, Iterable, Mapping, NamedTuple
 
 from ...module_utils._config.delivery import AUTO
-from ...module_utils._config.values import document
+from ...module_utils._config.values import document, paths
 from ...module_utils._config.values.short_texts import clipped
 from . import goals
 from . import rows as batch_rows
@@ -141,16 +141,13 @@ class _Given(NamedTuple):
             "on_nodes": bool(on_node),
             "before": self._before(names),
             "uids": self._uids(names),
-            "transports": self._transports(names),
+            "transports": paths.only(self.table.get("transports", {}), names),
             "started": started,
             "done": done,
         }
 
     def _uids(self, names: Iterable[str]) -> dict[str, str]:
         return {name: self.rows[name]["uid"] for name in names if self.rows[name].get("uid")}
-
-    def _transports(self, names: Container[str]) -> dict[str, str]:
-        return {name: way for name, way in self.table.get("transports", {}).items() if name in names}
 
     def _is_logged_in(self, name: str) -> bool:
         table = self.table

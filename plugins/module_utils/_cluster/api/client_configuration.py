@@ -50,11 +50,8 @@ def of(options: dict[str, t.Any]) -> t.Any:
 def _load(options: dict[str, t.Any], configuration: t.Any) -> None:
     """Take what the service account or the kubeconfig holds, unless a host is given instead. Raises ClusterError."""
     if options.get("in_cluster"):
-        _guard(
-            "in-cluster credentials",
-            {},
-            lambda: library.kubernetes.config.load_incluster_config(client_configuration=configuration),
-        )
+        load = library.kubernetes.config.load_incluster_config
+        _guard("in-cluster credentials", {}, lambda: load(client_configuration=configuration))
     elif not options.get("host") or options.get("kubeconfig"):
         _load_kubeconfig(options, configuration)
 
@@ -149,17 +146,11 @@ def use(configuration: t.Any, authorization: str) -> None:
 
 
 def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
-    given = options.get("kubeconfig")
-    context = options.get("context")
+    given, config = options.get("kubeconfig"), library.kubernetes.config
+    chosen = {"context": options.get("context"), "client_configuration": configuration}
     if isinstance(given, dict):
-        _load_user(
-            "kubeconfig (given as a mapping)",
-            options,
-            configuration,
-            lambda: library.kubernetes.config.load_kube_config_from_dict(
-                given, context=context, client_configuration=configuration
-            ),
-        )
+        what = "kubeconfig (given as a mapping)"
+        _load_user(what, options, configuration, lambda: config.load_kube_config_from_dict(given, **chosen))
         return
     if isinstance(given, str) and not cluster_options.is_path(given):
         raise ClusterError(
@@ -177,17 +168,8 @@ def _load_kubeconfig(options: dict[str, t.Any], configuration: t.Any) -> None:
             f"no kubeconfig at {os.pathsep.join(map(os.path.abspath, parts))}: set the option kubeconfig, "
             "K8S_AUTH_KUBECONFIG or KUBECONFIG, or the options host and api_key, or in a pod the option in_cluster"
         )
-    _load_user(
-        f"kubeconfig {path}",
-        options,
-        configuration,
-        lambda: library.kubernetes.config.load_kube_config(
-            config_file=path,
-            context=context,
-            client_configuration=configuration,
-            persist_config=bool(options.get("persist_config")),
-        ),
-    )
+    chosen.update(config_file=path, persist_config=bool(options.get("persist_config")))
+    _load_user(f"kubeconfig {path}", options, configuration, lambda: config.load_kube_config(**chosen))
 
 
 def _load_user(what: str, options: t.Mapping[str, t.Any], configuration: t.Any, load: t.Callable[[], t.Any]) -> None:

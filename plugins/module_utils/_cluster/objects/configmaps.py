@@ -37,6 +37,12 @@ def read_managed(session: Session, namespace: str) -> list[dict[str, t.Any]]:
     )
 
 
+def body(namespace: str, name: str, labels: t.Mapping[str, str], notes: t.Mapping[str, str]) -> dict[str, t.Any]:
+    """Return a ConfigMap of this collection without data, with further labels and these annotations."""
+    meta = {"namespace": namespace, "name": name, "labels": {MANAGED_LABEL: MANAGED_BY, **labels}, "annotations": notes}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+
+
 def create(session: Session, body: dict[str, t.Any], dry_run: bool) -> dict[str, t.Any]:
     """Create a ConfigMap and return it; if one of that name was created since, return that one."""
     namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]

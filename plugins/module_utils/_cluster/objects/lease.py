@@ -204,13 +204,8 @@ def _forecast(session: Session, options: Json) -> Json:
     warnings = []
     if obstacles:
         warnings.append(_refusal(options, obstacles, session.server_time()))
-    return {
-        "changed": True,
-        "lease": {},
-        "taken_over": [],
-        "obstacles": list(map(_row, obstacles)),
-        "warnings": warnings,
-    }
+    rows = list(map(_row, obstacles))
+    return {"changed": True, "lease": {}, "taken_over": [], "obstacles": rows, "warnings": warnings}
 
 
 def _release(session: Session, lease: Json, check_mode: bool) -> Json:

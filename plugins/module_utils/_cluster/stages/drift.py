@@ -273,16 +273,11 @@ def _not_read(node: nodes.Node, unread: str | None) -> list[Json]:
     if unread is not None:
         found.append(_unread(f"what the kubelet runs could not be read: {unread}", _AGAIN))
     if node.fault:
-        found.append(_unread(*_repair(node.fault)))
+        what, _dot, remedy = node.fault.rpartition(". ")
+        found.append(_unread(what, f"{remedy}."))
     if node.reimaged:
         found.append(_unread(_REIMAGED, "Run the playbook rollout, which assigns it again."))
     return found
-
-
-def _repair(fault: str) -> tuple[str, str]:
-    """Return what is malformed, and its remedy."""
-    what, _dot, remedy = fault.rpartition(". ")
-    return what, f"{remedy}."
 
 
 def _unread(message: str, remedy: str) -> Json:

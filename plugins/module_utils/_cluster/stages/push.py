@@ -11,7 +11,7 @@ import typing as t
 
 from ..._config.fields import compare
 from ..._config.minors import api_versions
-from ..._config.values import annotation, document, paths
+from ..._config.values import document, paths
 from ..api.errors import ClusterError, explained
 from ..api.session import Json, Session
 from ..objects import configmaps, kubeadm, lease, node_requests, nodes, readers
@@ -121,20 +121,11 @@ def _ensure(session: Session, options: Json, name: str, variant: str, text: str,
 
 
 def _body(options: Json, variant: str, name: str, text: str) -> Json:
-    labels = {annotation.MANAGED_LABEL: annotation.MANAGED_BY}
+    labels = {}
     if options["keep_days"]:
         labels[configmaps.STAGED_LABEL] = last_day(options["keep_days"])
-    body: Json = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {
-            "namespace": options["namespace"],
-            "name": name,
-            "labels": labels,
-            "annotations": {configmaps.VARIANT_ANNOTATION: variant},
-        },
-        "data": {options["key"]: text},
-    }
+    body = configmaps.body(options["namespace"], name, labels, {configmaps.VARIANT_ANNOTATION: variant})
+    body["data"] = {options["key"]: text}
     if options["immutable"]:
         # API servers older than 1.19 drop the field.
         body["immutable"] = True
@@ -168,7 +159,9 @@ def _remove_idle(session: Session, options: Json, check_mode: bool, keeper: leas
         "pruned": _names(gone),
         "kept": _names(kept),
         "summary": {"pruned": len(gone), "kept": len(kept)},
-        "diff": [_diff(namespace, item["metadata"]["name"], _text(item, key), "") for item in gone],
+        "diff": [
+            _diff(namespace, item["metadata"]["name"], (item.get("data") or {}).get(key, ""), "") for item in gone
+        ],
     }
     if revoked:
         result["revoked"] = revoked
@@ -193,10 +186,6 @@ def _removed(
         else:
             failed.append(f"{outcome.item['metadata']['name']}: {outcome.why}")
     return gone, failed
-
-
-def _text(configmap: t.Mapping[str, t.Any], key: str) -> str:
-    return str((configmap.get("data") or {}).get(key, ""))
 
 
 def _idle(ours: list[Json], found: t.Collection[nodes.Node], options: Json) -> list[Json]:

@@ -295,7 +295,7 @@ def soak(session: Session, options: dict[str, t.Any], check_mode: bool) -> dict[
     if not names:
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
-        watch = Watch(session, wanted, names, options["delivery"])
+        watch = Watch(session, wanted, names, options)
         keeper.keep()
         run = _Soak(session, options, watch, started)
     except ApiError as error:

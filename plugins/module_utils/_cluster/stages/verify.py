@@ -81,26 +81,14 @@ def verify(
     wanted: dict[str, config_sources.Wanted] | None = None,
     keeper: Keeper | None = None,
 ) -> Json:
-    """Wait for nodes as `_wait` does and return a row for each.
-
-    Raises NodesFailed, which names every node that does not run its source, and why, and LeaseLost.
-    """
-    started = time.monotonic()
-    return without_failure("verifying", _wait(session, options, wanted, keeper).result(started))
-
-
-def _wait(
-    session: Session,
-    options: Json,
-    wanted: dict[str, config_sources.Wanted] | None,
-    keeper: Keeper | None = None,
-) -> Watch:
-    """Wait for nodes to run their source and return the watch, with a verdict on each.
+    """Wait for nodes to run their source and return a row for each.
 
     `wanted` None means the sources that are assigned now. Waits at most `wait_timeout` seconds and polls every
     `wait_sleep` seconds: more often at first (each pause is a tenth of the wait so far), less often if a LIST of the
-    cluster's nodes is slow. `keeper` renews the rollout's Lease meanwhile. Raises NodesFailed if the API server does
-    not answer, LeaseLost if the Lease is lost: what the nodes run is another rollout's concern then.
+    cluster's nodes is slow. `keeper` renews the rollout's Lease meanwhile.
+
+    Raises NodesFailed, which names every node that does not run its source, and why, and if the API server does not
+    answer. Raises LeaseLost if the Lease is lost: what the nodes run is another rollout's concern then.
     """
     keeper = keeper or Keeper(session, None)
     started = time.monotonic()
@@ -109,15 +97,7 @@ def _wait(
     if wanted is None and not names:
         raise ClusterError("nodes is an empty list: name at least one node")
     try:
-        watch = Watch(
-            session,
-            wanted,
-            names,
-            options["delivery"],
-            options.get("before"),
-            options.get("hosts"),
-            options.get("recreated") or (),
-        )
+        watch = Watch(session, wanted, names, options)
         if names:
             keeper.keep()
     except ApiError as error:
@@ -133,7 +113,7 @@ def _wait(
         lost = _look_again(watch, keeper, started, pause)
         took = time.monotonic() - began - pause
     _give_up(watch, options["wait_timeout"], lost)
-    return watch
+    return without_failure("verifying", watch.result(started))
 
 
 def _look_again(watch: Watch, keeper: Keeper, started: float, pause: float) -> ClusterError | None:

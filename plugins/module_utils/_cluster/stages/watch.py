@@ -37,18 +37,15 @@ class Watch:
         session: Session,
         wanted: dict[str, config_sources.Wanted] | None,
         names: t.Collection[str],
-        delivery: str,
-        before: t.Any = None,
-        hosts: t.Mapping[str, t.Any] | None = None,
-        recreated: t.Collection[str] = (),
+        options: t.Mapping[str, t.Any],
     ) -> None:
         self.session = session
-        self._before = before
-        self._hosts = dict(hosts or {})
+        self._before = options.get("before")
+        self._hosts = dict(options.get("hosts") or {})
         # Their status may be that of the ConfigMap of the same name before.
-        self._recreated = recreated
+        self._recreated = options.get("recreated") or ()
         self.undeclared: dict[str, list[Json]] = {}
-        self._wanted = wanted or dict.fromkeys(names, config_sources.Wanted(None, delivery))
+        self._wanted = wanted or dict.fromkeys(names, config_sources.Wanted(None, options["delivery"]))
         self.verdicts: dict[str, verdict.Verdict] = {}
         self.nodes: dict[str, nodes.Node] = {}
         self._note_nodes(*node_requests.find_known(session, {name: self._uid(name) for name in names}))

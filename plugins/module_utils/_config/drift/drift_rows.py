@@ -104,7 +104,13 @@ class Finder:
         if configs.files is None or configs.live is None:
             return
         live = self._read(configs.live, facts)
-        for change in self._of_own_file(configs.files, configs.live, Declared(configs.layers), facts):
+        declared = Declared(configs.layers)
+        if facts.dropin:
+            ours = facts.found.content or {}
+            found = own_values.pending(configs.files, ours, declared, configs.live, facts.minor)
+        else:
+            found = own_values.later(configs.files, declared, facts.minor)
+        for change in found:
             if change.path in configs.own["own"] or overlay.is_set(change.path, facts.flags_in_force):
                 continue
             now = "the default"
@@ -114,13 +120,6 @@ class Finder:
             if facts.dropin:
                 values = {DISK: change.after, LIVE: change.before}
             yield _row(change.path, values, configs, drift_cause.of_own_file(now, facts.dropin))
-
-    def _of_own_file(
-        self, files: own_values.Files, live: Config, declared: Declared, facts: NodeFacts
-    ) -> list[compare.Change]:
-        if not facts.dropin:
-            return own_values.later(files, declared, facts.minor)
-        return own_values.pending(files, facts.found.content or {}, declared, live, facts.minor)
 
     def rendering(self, configs: Configs, facts: NodeFacts) -> list[Row]:
         """Return the declared values that the live configuration shows in another form with the same meaning."""

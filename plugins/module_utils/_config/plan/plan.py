@@ -154,16 +154,13 @@ class _Group:
         planned = self._planned(row, asked, self._planner.plan(asked._replace(files=files)))
         if asked.replaces_checkpoint:
             planned["migrates"] = True
-            self._stop_migration(planned)
+            if self._request.migrate == EQUAL:
+                # Such a migration must change no value.
+                planned["problems"] = [*planned["problems"], *as_rows(map(_difference, planned["changes"]))]
         stops = planned["action"] == "assign"
         if unread and (stops or row.get("source") is not None):
             planned["problems"] = [*planned["problems"], _own_file_missing(unread, asked.delivery, stops)]
         return planned
-
-    def _stop_migration(self, planned: dict[str, Any]) -> None:
-        """Add what stops a node from a migration that must change no value: what it would change."""
-        if self._request.migrate == EQUAL:
-            planned["problems"] = [*planned["problems"], *as_rows(map(_difference, planned["changes"]))]
 
     def _replaces_checkpoint(self, row: Mapping[str, Any], delivery: Delivery) -> bool:
         """Return whether a drop-in takes the place of the node's checkpoint."""

@@ -33,6 +33,10 @@ def make(result: t.Mapping[str, t.Any]) -> str:
         "exceptions": ("Exceptions", _exceptions(excepted)),
         "items": ("All items", _items(found)),
     }
+    tiles = ""
+    for verdict in VERDICTS:
+        if summary[verdict]:
+            tiles += f'<li class="tile {_COLOURS[verdict]}"><b>{summary[verdict]:,}</b><span>{verdict}</span></li>'
     facts = [summary["checked"].replace("T", " ").replace("Z", " UTC"), output.count(summary["nodes"], "node")]
     profiles = ", ".join(dict.fromkeys(group.row["profile"] for group in found))
     return page.framed(
@@ -44,15 +48,11 @@ def make(result: t.Mapping[str, t.Any]) -> str:
             "kind": kind,
             "meaning": meaning,
             "facts": escape(" · ".join(facts)),
-            "tiles": "".join(_tile(verdict, summary[verdict]) for verdict in VERDICTS if summary[verdict]),
+            "tiles": tiles,
             "links": "".join(f'<a href="#{name}">{head}</a>' for name, (head, words) in parts.items() if words),
             "sections": "\n".join(section(name, head, words) for name, (head, words) in parts.items()),
         }
     )
-
-
-def _tile(verdict: str, number: int) -> str:
-    return f'<li class="tile {_COLOURS[verdict]}"><b>{number:,}</b><span>{verdict}</span></li>'
 
 
 def _failures(failed: t.Sequence[Group]) -> str:
