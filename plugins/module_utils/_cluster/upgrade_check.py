@@ -46,10 +46,7 @@ def answered(hosts: t.Mapping[str, t.Any], program: str, minor: int) -> dict[str
 
     `minor` is that of the target. What a node returned in another form stays as it is.
     """
-    configs = {}
-    for name, given in hosts.items():
-        if _has_no_answer(given):
-            configs[name] = _config(given, minor)
+    configs = {name: _config(given, minor) for name, given in hosts.items() if _has_no_answer(given)}
     names = {_OF_THE_HOST}.union(*map(binary_facts.asked_of, configs.values()))
     sandboxed = os.geteuid() == 0
     scratch = "/run" if sandboxed else tempfile.gettempdir()

@@ -75,11 +75,7 @@ def _node(rollout: model.Rollout, node: model.ReportedNode, state: str) -> dict[
 
 
 def _time(seconds: float) -> str:
-    return (
-        datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
-        .isoformat(timespec="seconds")
-        .replace("+00:00", "Z")
-    )
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def write_json(path: str, document: t.Mapping[str, t.Any]) -> None:

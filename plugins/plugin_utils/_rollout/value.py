@@ -185,10 +185,7 @@ def _texts(plan: Value, planned: Mapping[str, Value]) -> dict[str, str]:
 
 def _sources(planned: Mapping[str, Value], table: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the sources of a plan's rows by node name."""
-    found = {}
-    for name, row in planned.items():
-        found[name] = source(row, table["deliveries"].get(name, AUTO))
-    return found
+    return {name: source(row, table["deliveries"].get(name, AUTO)) for name, row in planned.items()}
 
 
 def _assigned(sources: Mapping[str, Any], planned: Mapping[str, Value]) -> dict[str, Any]:
@@ -197,11 +194,7 @@ def _assigned(sources: Mapping[str, Any], planned: Mapping[str, Value]) -> dict[
 
 def _without_records(sources: Mapping[str, Value]) -> dict[str, Any]:
     """Return the sources without the records of the nodes' own values."""
-    found = {}
-    for name, one in sources.items():
-        found[name] = dict(one)
-        found[name].pop("own", None)
-    return found
+    return {name: paths.without(one, ("own",)) for name, one in sources.items()}
 
 
 def source(row: Value, delivery: str) -> dict[str, Any]:

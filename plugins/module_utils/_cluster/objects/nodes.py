@@ -115,20 +115,17 @@ class Node:
     @property
     def own(self) -> dict[str, t.Any] | None:
         """The record of its own values (own_values.py), None if there is none."""
-        found: dict[str, t.Any] | None = self._read(annotation.OWN)[0]
-        return found
+        return t.cast("dict[str, t.Any] | None", self._read(annotation.OWN)[0])
 
     @property
     def orders(self) -> following.Orders:
         """What its follower is asked for; the defaults without that annotation."""
-        found: following.Orders = self._read(following.FOLLOW)[0]
-        return found
+        return t.cast("following.Orders", self._read(following.FOLLOW)[0])
 
     @property
     def follower(self) -> following.Answer | None:
         """What its follower reports, None without one."""
-        found: following.Answer | None = self._read(following.FOLLOWER)[0]
-        return found
+        return t.cast("following.Answer | None", self._read(following.FOLLOWER)[0])
 
     @property
     def malformed(self) -> dict[str, str]:

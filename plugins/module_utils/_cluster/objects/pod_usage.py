@@ -157,11 +157,9 @@ def _combined(combine: t.Callable[[list[Fraction]], t.Any], *parts: t.Mapping[st
 def _signals(about: _Json, root: _Json, images: _Json) -> dict[str, Observed]:
     """Return the eviction signals as makeSignalObservations computes them (pkg/kubelet/eviction/helpers.go)."""
     memory, processes = about.get("memory") or {}, about.get("rlimit") or {}
+    free = memory.get("availableBytes")
     held = {
-        "memory.available": (
-            memory.get("availableBytes"),
-            _sum_of(memory.get("availableBytes"), memory.get("workingSetBytes")),
-        ),
+        "memory.available": (free, _sum_of(free, memory.get("workingSetBytes"))),
         "nodefs.available": (root.get("availableBytes"), root.get("capacityBytes")),
         "nodefs.inodesFree": (root.get("inodesFree"), root.get("inodes")),
         "imagefs.available": (images.get("availableBytes"), images.get("capacityBytes")),
@@ -180,10 +178,8 @@ def _one_disk(root: _Json, images: _Json) -> bool:
 
     The kubelet compares devices; the statistics have only sizes and free space, measured some seconds apart.
     """
-    size, free = (
-        root.get("capacityBytes") or 0,
-        abs((root.get("availableBytes") or 0) - (images.get("availableBytes") or 0)),
-    )
+    size = root.get("capacityBytes") or 0
+    free = abs((root.get("availableBytes") or 0) - (images.get("availableBytes") or 0))
     return size == (images.get("capacityBytes") or 0) and free <= size / 100
 
 

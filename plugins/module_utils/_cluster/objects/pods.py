@@ -75,11 +75,8 @@ def deleted_since(session: Session, name: str, revision: str) -> Rows:
         if error.transient or not error.status:
             raise
         return {}
-    found = {}
-    for event in events:
-        if event["type"] == "DELETED":
-            found[event["object"]["metadata"]["uid"]] = row(event["object"], revision)
-    return found
+    deleted = [event["object"] for event in events if event["type"] == "DELETED"]
+    return {pod["metadata"]["uid"]: row(pod, revision) for pod in deleted}
 
 
 def row(pod: dict[str, t.Any], revision: str = "", at: float = 0.0, labels: _Labels | None = None) -> dict[str, t.Any]:

@@ -34,10 +34,7 @@ def between(wanted: Config, live: Config, minor: int) -> list[tuple[str, Any, An
     `wanted` may set few fields; `live` is complete. `minor` is that of the kubelet (20 for 1.20).
     """
     read = {ASSIGNED: compare.normalise(wanted, minor), LIVE: compare.normalise(live, minor)}
-    found = []
-    for path, values in differing(read, set(), minor):
-        found.append((path, values[ASSIGNED], values[LIVE]))
-    return found
+    return [(path, values[ASSIGNED], values[LIVE]) for path, values in differing(read, set(), minor)]
 
 
 def of_dropin(declared: Config, live: Config, minor: int) -> list[tuple[str, Any, Any]]:

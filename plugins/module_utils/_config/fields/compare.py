@@ -127,8 +127,7 @@ def same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(same(left, right) for left, right in zip(one, other))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    equal: bool = one == other
-    return equal
+    return bool(one == other)
 
 
 def all_same(values: Iterable[Any]) -> bool:

@@ -58,10 +58,7 @@ def values(argv: Iterable[str], minor: int | None) -> dict[str, Any]:
     texts: dict[str, list[str]] = {}
     for path, _name, text in _uses(argv, minor):
         texts.setdefault(path, []).append(text)
-    found = {}
-    for path, uses in texts.items():
-        found[path] = _value(path, uses)
-    return found
+    return {path: _value(path, uses) for path, uses in texts.items()}
 
 
 def _uses(argv: Iterable[str], minor: int | None) -> Iterator[tuple[str, str, str]]:

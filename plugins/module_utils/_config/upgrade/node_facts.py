@@ -138,11 +138,7 @@ class UpgradeFacts:
 
     def flag(self, name: str) -> SetFlag | None:
         """Return the use of a flag that counts: the last one."""
-        found = None
-        for one in self.flags:
-            if one.name == name:
-                found = one
-        return found
+        return next((one for one in reversed(self.flags) if one.name == name), None)
 
     def merged(self, minor: int) -> dict[str, Any]:
         """Return what files and flags set for a kubelet of this minor, without defaults but those that a drop-in may
@@ -160,9 +156,7 @@ class UpgradeFacts:
     def places(self, path: str, minor: int) -> str:
         """Return the files and flags that set a path, as text."""
         keys = paths.parse(path)
-        found = []
-        for file in self._files_with(keys):
-            found.append(file.place(keys))
+        found = [file.place(keys) for file in self._files_with(keys)]
         flags = shadow.shadow_of(path, shadow.shadows(self.argv, minor)) or ""
         names = {word[2:].partition("=")[0] for word in flags.split()}
         for flag in self.flags:
