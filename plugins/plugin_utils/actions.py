@@ -43,25 +43,25 @@ LARGE = 500
 PATHS = frozenset({"KUBECONFIG", "K8S_AUTH_KUBECONFIG"})
 """Variables of the environment with the paths of kubeconfigs."""
 # Python and the dynamic loader read these variables when they start.
-AT_START = ("PYTHON", "LD_")
+_AT_START = ("PYTHON", "LD_")
 ELSEWHERE = (
     "this task is delegated to localhost, and the inventory has a host of this name with the connection {}: the task, "
     "with the credentials of the cluster in its arguments, would run there. Nothing was sent. Rename the host, or set "
     "its ansible_connection to local"
 )
 UNREACHABLE = "unreachable"
-OF_BECOME = re.compile(r"\bsudo|\bsu\b|\bdoas\b|privilege escalation|become")
+_OF_BECOME = re.compile(r"\bsudo|\bsu\b|\bdoas\b|privilege escalation|become")
 """Words of the failures to become root: of Ansible and of the programs."""
-AS_ROOT = (
+_AS_ROOT = (
     "Ansible cannot become root on its host: {}. Let its user become root: set ansible_become_password (in AWX in the "
     "machine credential), or correct sudoers there (its requiretty, if a terminal is missing)"
 )
 NOT_RUN = "the module could not run on its host: {}. Correct that there, or in the variables of the host"
-NO_RESULT = (
+_NO_RESULT = (
     "the module gave no result on its host: {}. Correct that there, or in the variables of the host. If it had begun a "
     "change, the guard ends that"
 )
-OF_SSH = re.compile(r"(Shared connection|Connection) to \S+ closed\.?|debug\d: .*")
+_OF_SSH = re.compile(r"(Shared connection|Connection) to \S+ closed\.?|debug\d: .*")
 """What ssh adds to the words of a program."""
 QUOTED = 300
 """So many characters of these are quoted."""
@@ -236,7 +236,7 @@ class ControllerAction(Normal):  # type: ignore[misc]  # ansible-core has no typ
     def _result(self, tmp: t.Any, variables: dict[str, t.Any]) -> dict[str, t.Any]:
         environment: dict[str, t.Any] = {}
         self._compute_environment_string(environment)
-        if self._is_here(variables) and not any(name.startswith(AT_START) for name in environment):
+        if self._is_here(variables) and not any(name.startswith(_AT_START) for name in environment):
             try:
                 programs = HostPrograms(self, variables)
                 around = surroundings(environment, self._loader.get_basedir())
@@ -294,7 +294,7 @@ class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
         except sealed.SealError as error:
             return {"failed": True, "changed": False, "msg": str(error)}
         try:
-            return without_variables(self._reached(tmp, task_vars))
+            return _without_variables(self._reached(tmp, task_vars))
         finally:
             # Callbacks get the arguments, too. A retry needs them as they were.
             self._task.args = given if self._task.until or self._task.retries else sealed.masked(given)
@@ -305,16 +305,16 @@ class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
         except AnsibleAction:
             raise
         except AnsibleConnectionFailure as error:
-            if OF_BECOME.search(str(error)):
-                return not_run(str(error))
+            if _OF_BECOME.search(str(error)):
+                return _not_run(str(error))
             return self._lost(str(error))
         except AnsibleError as error:
             # An exception ends the play of the host, also where failed_when leaves the failure to its row.
-            return not_run(str(error))
+            return _not_run(str(error))
         if result.get(UNREACHABLE):
             return self._lost(str(result.get("msg") or ""))
         if "module_stdout" in result:
-            return {**result, **not_run(last_words(result), NO_RESULT)}
+            return {**result, **_not_run(last_words(result), _NO_RESULT)}
         return result
 
     def _lost(self, reason: str) -> dict[str, t.Any]:
@@ -333,7 +333,7 @@ class NodeAction(Normal):  # type: ignore[misc]  # ansible-core has no types
             super().cleanup(force)
 
 
-def without_variables(result: dict[str, t.Any]) -> dict[str, t.Any]:
+def _without_variables(result: dict[str, t.Any]) -> dict[str, t.Any]:
     """Return the result of a module on a node without facts and statistics, which none of these modules has.
 
     Root on the node decides what its Python prints. Facts would be variables of the host: those that tasks of the whole
@@ -349,10 +349,10 @@ def without_variables(result: dict[str, t.Any]) -> dict[str, t.Any]:
     return kept
 
 
-def not_run(reason: str, words: str = NOT_RUN) -> dict[str, t.Any]:
+def _not_run(reason: str, words: str = NOT_RUN) -> dict[str, t.Any]:
     """Return the failure of a task whose module did not run on its host, for Ansible's own `reason`."""
-    if OF_BECOME.search(reason):
-        words = AS_ROOT
+    if _OF_BECOME.search(reason):
+        words = _AS_ROOT
     return {"failed": True, "changed": False, "msg": words.format(_one_line(reason))}
 
 
@@ -362,7 +362,7 @@ def last_words(result: t.Mapping[str, t.Any]) -> str:
     Without such words it is Ansible's own message.
     """
     printed = f"{result['module_stdout']}\n{result.get('module_stderr') or ''}".splitlines()
-    lines = [line.strip() for line in printed if line.strip() and not OF_SSH.fullmatch(line.strip())]
+    lines = [line.strip() for line in printed if line.strip() and not _OF_SSH.fullmatch(line.strip())]
     return " ".join(lines[-2:])[-QUOTED:] or str(result.get("msg") or "")
 
 

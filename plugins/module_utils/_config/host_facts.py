@@ -255,20 +255,15 @@ def _is_use(value: Any) -> bool:
     return _is_place(value) and isinstance(value.get("flag"), str)
 
 
-def _is_word(value: Any) -> bool:
+def _is_argument(value: Any) -> bool:
     return _is_place(value) and isinstance(value.get("text"), str)
 
 
-def _is_word_of_gate(value: Any) -> bool:
+def _is_word(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-_FACTS = {
-    "version!": str,
-    "flags!": [str],
-    "gates!": _Each(str, _is_word_of_gate),
-    "fields!": _Each(str, bool),
-}
+_FACTS = {"version!": str, "flags!": [str], "gates!": _Each(str, _is_word), "fields!": _Each(str, bool)}
 _KUBELET = {
     "version": str,
     "local_config": str,
@@ -310,7 +305,7 @@ _UPGRADE = {
     "kubelet!": _KUBELET,
     "disk!": _DISK,
     "host!": {"container_runtime!": {"name": str, "endpoint": str}},
-    "words!": [_is_word],
+    "words!": [_is_argument],
     "own": _FILE,
     "cgroup_version": _is_number,
     "runtime_version": str,

@@ -23,7 +23,7 @@ from .rendered import UNKNOWN, is_template
 
 _FLAGS = host_table.KINDS["flags"]
 # Not of YAML that is wrong, and without what a quoted text of a template cannot have.
-FILE_NAME = re.compile(r"[^\n:'{}\[]+\.(ya?ml|json)")
+_FILE_NAME = re.compile(r"[^\n:'{}\[]+\.(ya?ml|json)")
 
 
 class Hosts:
@@ -69,7 +69,7 @@ def _fault_of(layer: str, value: t.Any) -> str:
 def _fault_of_text(text: str) -> str:
     """Return what is wrong with a configuration that is not a mapping, empty if nothing is."""
     fault = _fault(document.parse, text)
-    if fault and FILE_NAME.fullmatch(text):
+    if fault and _FILE_NAME.fullmatch(text):
         fault += f" To read the file, write {{{{ lookup('ansible.builtin.file', '{text}') }}}}"
     return fault
 
@@ -94,13 +94,13 @@ def _fault_of_flags(value: t.Any) -> str:
     return ""
 
 
-LISTS = ("listhosts", "listtasks", "listtags", "syntax")
+_LISTS = ("listhosts", "listtasks", "listtags", "syntax")
 """Options of ansible-playbook that run no task."""
 
 
 def left_out(options: t.Mapping[str, t.Any]) -> str:
     """Return why these options of ansible-playbook are refused, empty unless they leave out tasks without a tag."""
-    if any(options.get(name) for name in LISTS):
+    if any(options.get(name) for name in _LISTS):
         return ""
     given = ""
     if not Taggable().evaluate_tags(options.get("tags") or ["all"], options.get("skip_tags") or [], {}):

@@ -24,8 +24,8 @@ from . import specs
 from .rendered import UNKNOWN
 from .specs import FORMS, Option, accepted
 
-SHOWN_HOSTS = 3
-SHOWN_CHARACTERS = 40
+_SHOWN_HOSTS = 3
+_SHOWN_CHARACTERS = 40
 
 
 class Inputs:
@@ -152,8 +152,8 @@ _HOSTS = "\0"
 def named(found: t.Sequence[str], hosts: int) -> str:
     if len(found) == hosts > 1:
         return " on all hosts"
-    text = f" on {first_of(found, SHOWN_HOSTS)}"
-    if len(found) > SHOWN_HOSTS:
+    text = f" on {first_of(found, _SHOWN_HOSTS)}"
+    if len(found) > _SHOWN_HOSTS:
         text += " hosts"
     return text
 
@@ -166,7 +166,7 @@ def shown(option: Option, value: t.Any) -> str:
                 return words
         return "no mapping"
     text = json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
 def _hint(option: Option, value: t.Any) -> str:
@@ -177,7 +177,7 @@ def _hint(option: Option, value: t.Any) -> str:
 
 MAIN = "kubelet_config"
 PREFIX = f"{MAIN}_"
-FACT = "kubelet_configz"
+_FACT = "kubelet_configz"
 """What a module of this collection returns as a fact."""
 _WHOLE = 0.92
 """So alike is our shortest name with one wrong, missing or additional character. Kubespray's kube_config_dir has 0.909.
@@ -205,7 +205,7 @@ class Names:
 
     def _near(self, name: str) -> str:
         """Return our variable whose name is most like this one, empty without any."""
-        if name in self._known or name == FACT or name[:1].lower() != MAIN[:1]:
+        if name in self._known or name == _FACT or name[:1].lower() != MAIN[:1]:
             return ""
         if not name.startswith(PREFIX) or name == PREFIX:
             return _closest(name, self._known, _WHOLE)
@@ -295,7 +295,7 @@ def _form(name: str, option: Option, value: t.Any) -> str:
 def _whose(named: t.Sequence[str], groups: Groups, hosts: t.Sequence[str]) -> str:
     """Return the hosts in words, with the smallest group that has them and no others of this run."""
     of_run, wanted = set(hosts), set(named)
-    text = first_of(named, SHOWN_HOSTS)
+    text = first_of(named, _SHOWN_HOSTS)
     alike = []
     for group, members in groups.items():
         if group not in ("all", "ungrouped") and wanted == of_run & set(members):

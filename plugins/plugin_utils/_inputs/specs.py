@@ -287,10 +287,4 @@ def _words(name: str, option: Option) -> str:
     return _WORDS[option["type"]]
 
 
-_WORDS = {
-    "str": "a text",
-    "path": "a text",
-    "bool": "true or false",
-    "list": "a list of texts",
-    "dict": "a mapping",
-}
+_WORDS = {"str": "a text", "path": "a text", "bool": "true or false", "list": "a list of texts", "dict": "a mapping"}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils._config import delivery as deliveries
-from ...module_utils._config.values import following
+from ...module_utils._config.values import following, paths
 
 STEPS = ("drained", "staged", "switched", "restarted", "verified", "soaked", "confirmed", "reverted", "restored")
 """The steps of a node, in the usual order. `restored`: uncordoned again."""
@@ -261,11 +261,7 @@ def _argument(result: t.Mapping[str, t.Any], name: str) -> t.Any:
 
 
 def _inner(value: t.Any, *keys: str) -> t.Any:
-    for key in keys:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(key)
-    return value
+    return paths.value_at(value, keys)
 
 
 def _items(value: t.Any) -> t.Sequence[t.Any]:

@@ -126,7 +126,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def one_line(words: str) -> str:
+def _one_line(words: str) -> str:
     """Return a text from outside as one line without control characters, which could manipulate a terminal."""
     printable = (letter if letter.isprintable() else " " for letter in words)
     return " ".join("".join(printable).split())
@@ -137,7 +137,7 @@ def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:
     names = ", ".join(node.name for node in batch.nodes[:_SHOWN])
     if len(batch.nodes) > _SHOWN:
         names += f" and {len(batch.nodes) - _SHOWN:,} more"
-    return one_line(
+    return _one_line(
         f"kubelet rollout: batch {batch.number}, {count(len(batch.nodes), 'node')} ({names}): "
         f"{_counts(rollout.count(batch))} in {duration(batch.ended - batch.began)}; {_progress(rollout, at)}"
     )
@@ -146,7 +146,7 @@ def batch_line(rollout: model.Rollout, batch: model.Batch, at: float) -> str:
 def failure_line(node: model.ReportedNode) -> str:
     """Return the line of a failed node. The task with its verdict shows why, after the revert."""
     state = f" ({node.verdict})" if node.verdict else ""
-    return one_line(f"kubelet rollout: node {node.name} failed{state}; its verdict follows")
+    return _one_line(f"kubelet rollout: node {node.name} failed{state}; its verdict follows")
 
 
 def last_line(rollout: model.Rollout) -> str:
@@ -157,8 +157,8 @@ def last_line(rollout: model.Rollout) -> str:
         planned = {}
         for state, number in counts.items():
             planned[PLANNED if state == model.UNTOUCHED else state] = number
-        return one_line(f"kubelet rollout: planned in {seconds}, nothing was changed: {_counts(planned)}")
-    return one_line(f"kubelet rollout: {rollout.outcome} after {seconds}: {_counts(counts) or 'nothing was changed'}")
+        return _one_line(f"kubelet rollout: planned in {seconds}, nothing was changed: {_counts(planned)}")
+    return _one_line(f"kubelet rollout: {rollout.outcome} after {seconds}: {_counts(counts) or 'nothing was changed'}")
 
 
 def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, width: int) -> str:
@@ -178,7 +178,7 @@ def progress_bar(rollout: model.Rollout, doing: str, since: float, at: float, wi
         parts.append(f"batch {rollout.current.number} ({count(len(rollout.current.nodes), 'node')})")
     if doing:
         parts.append(f"{doing}, since {time.strftime('%H:%M:%S', time.localtime(since))}")
-    line = one_line(" | ".join(parts))
+    line = _one_line(" | ".join(parts))
     return line if len(line) <= width else line[: max(0, width - 3)] + "..."
 
 

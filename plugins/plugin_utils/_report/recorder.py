@@ -10,7 +10,7 @@ import typing as t
 from . import events, model, output
 from .page import page
 
-BETWEEN_DRAWINGS = 0.1
+_BETWEEN_DRAWINGS = 0.1
 """Seconds between two drawings of the status line."""
 BETWEEN_REPORTS = 10.0
 """Seconds between reports while a batch runs. For a slow report it is a hundred times its duration, if longer."""
@@ -136,7 +136,7 @@ class Recorder:
         if self._line is None or not self.rollout.nodes:
             return
         now = self._clock()
-        if force or now - self._drawn >= BETWEEN_DRAWINGS:
+        if force or now - self._drawn >= _BETWEEN_DRAWINGS:
             self._drawn = now
             self._line.show(output.progress_bar(self.rollout, self._doing, self._since, now, self._line.width()))
 

@@ -19,7 +19,7 @@ and confirmation, and a task costs the controller 0.02 to 0.1 s for each host.
 """
 MARGIN_SECONDS = 30
 """Seconds for the tasks that run once, and for what the calls on the controller need after their timeouts."""
-LEASE_SECONDS = 300
+_LEASE_SECONDS = 300
 """Seconds of a Lease that each call renews in time."""
 
 
@@ -83,7 +83,7 @@ def lease_seconds(
 
     Each call on the controller renews the Lease, but the steps on the nodes of a batch cannot: they have no access to
     it. So the duration covers all steps on the nodes of the largest of the C(batches), and the third of it that may
-    have passed since the last renewal before them. Without such steps, LEASE_SECONDS are enough. C(on_nodes): whether
+    have passed since the last renewal before them. Without such steps, _LEASE_SECONDS are enough. C(on_nodes): whether
     there are any; by default, C(rows) show it, the status of the group by node. With a shorter choice of the operator,
     another rollout may begin during these steps; then the next call on the controller stops this one.
     """
@@ -93,9 +93,9 @@ def lease_seconds(
     if on_nodes is None:
         on_nodes = any(row.get("delivery") != NATIVE for row in rows.values())
     if not size or not on_nodes:
-        return LEASE_SECONDS
+        return _LEASE_SECONDS
     steps = needed_seconds(size, int(forks), 0, 0, 0, float(node_seconds))
-    return max(LEASE_SECONDS, -(-steps * 3 // 2))
+    return max(_LEASE_SECONDS, -(-steps * 3 // 2))
 
 
 def _numbers(parts: t.Mapping[str, t.Any]) -> dict[str, float]:

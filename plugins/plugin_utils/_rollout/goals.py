@@ -228,15 +228,11 @@ def _local(rows: Rows, here: Container[str]) -> dict[str, Any]:
     """
     local, text = [], []
     for name, row in rows.items():
-        if _delivered(row):
+        left = row["config_source"] or row["malformed"] or row["previous"] is not None
+        if left or _delivery(row).on_node:
             local.append(name)
             text.append((name, _to_local(row)))
     return {"nodes": {}, "local": local, "text": _lines(text, here)}
-
-
-def _delivered(row: Mapping[str, Any]) -> bool:
-    left = bool(row["config_source"] or row["malformed"])
-    return left or row["previous"] is not None or _delivery(row).on_node
 
 
 def _moved(rows: Rows, delivery: str, here: Container[str]) -> dict[str, Any]:

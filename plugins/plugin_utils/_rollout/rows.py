@@ -25,9 +25,9 @@ UNREACHED = "unreached"
 HOST_ROW = "__kubelet_config_row"
 """The variable in which the role `checkpoint` returns the row of its host."""
 KEPT = ("ok", "state", "message", "changed", "delivery", "source", "error", "differences", "seen")
-OF_HOST = ("kubelet", "files")
+_OF_HOST = ("kubelet", "files")
 """What the preflight has found on a host: the kubelet, and the node's own config file with its drop-ins."""
-OF_ASSIGNMENT = ("changed", "delivery", "source", "previous", "uid")
+_OF_ASSIGNMENT = ("changed", "delivery", "source", "previous", "uid")
 LOST = (
     "the connection to the host was lost during the batch. Its guard reverts a configuration that is not confirmed in "
     "time. Run again once the host is reachable"
@@ -51,11 +51,11 @@ def added(rows: Rows, found: Rows | None) -> dict[str, Any]:
 def _merged(before: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of a node with what one more call has returned."""
     merged: dict[str, Any] = {}
-    if set(OF_ASSIGNMENT) <= set(row):
-        merged["assigned"] = paths.only(row, OF_ASSIGNMENT)
+    if set(_OF_ASSIGNMENT) <= set(row):
+        merged["assigned"] = paths.only(row, _OF_ASSIGNMENT)
     merged.update(paths.only(row, ("transport",)))
     # The first assignment has what the node ran before.
-    merged.update(paths.only(before, ("assigned", "transport", *OF_HOST)))
+    merged.update(paths.only(before, ("assigned", "transport", *_OF_HOST)))
     merged.update(paths.only(row, KEPT))
     merged["changed"] = bool(before.get("changed") or row.get("changed"))
     return merged
@@ -74,7 +74,7 @@ def added_by_hosts(rows: Rows, hosts: Mapping[str, str], of_host: OfHost, native
             continue
         own = of_host(host, HOST_ROW) or {}
         merged = dict(row)
-        for key in OF_HOST:
+        for key in _OF_HOST:
             if own.get(key):
                 merged[key] = own[key]
         if own and not own["ok"]:
@@ -126,7 +126,7 @@ def found_on_hosts(rows: Rows) -> dict[str, Any]:
     """Return what the preflights of a batch have found on the hosts, as the option C(hosts) of a verification."""
     found = {}
     for name, row in rows.items():
-        if set(OF_HOST) <= set(row):
+        if set(_OF_HOST) <= set(row):
             found[name] = {"kubelet": row["kubelet"], "own": row["files"]}
     return found
 
@@ -236,7 +236,7 @@ def verdicts(
         found[host] = node_message(reasons[name], name, then=then, untouched=untouched)
     message = ". ".join(node_message(reason, ", ".join(names)) for reason, names in lost.items())
     if lost:
-        message = with_untouched(message, untouched)
+        message = _with_untouched(message, untouched)
     return {"hosts": found, "lost": message}
 
 
@@ -316,7 +316,7 @@ def node_message(
     """
     given = [reasons] if isinstance(reasons, str) else reasons or ()
     bare = [_bare(str(reason or ""), [name, host]) for reason in (*given, then)]
-    text = with_untouched("; ".join(_distinct(bare)) or UNKNOWN, untouched)
+    text = _with_untouched("; ".join(_distinct(bare)) or UNKNOWN, untouched)
     if not node:
         return text
     colon = "" if _PREDICATE.match(text) else ":"
@@ -333,7 +333,7 @@ def _distinct(reasons: Iterable[str]) -> list[str]:
     return parts
 
 
-def with_untouched(text: str, untouched: Sequence[str]) -> str:
+def _with_untouched(text: str, untouched: Sequence[str]) -> str:
     """Return a message with the hosts that a rollout has not reached, if there are any."""
     if untouched:
         return f"{text}. Untouched hosts: {', '.join(untouched)}"

@@ -34,7 +34,7 @@ PLACEHOLDER = {"uid": "00000000-0000-0000-0000-000000000000", "resourceVersion":
 """In check mode, push has not created the ConfigMap."""
 
 
-def unless_stopped(result: Result) -> bool:
+def _unless_stopped(result: Result) -> bool:
     """Return whether a module has gone on with the other nodes."""
     return result.get("stop") is False
 
@@ -59,7 +59,7 @@ class Step(NamedTuple):
     """The variables that it reads."""
     begin: Callable[[At], At] = lambda at: at
     """Completes what the step works with by what hosts have returned since the last one."""
-    goes_on: Callable[[Result], bool] = unless_stopped
+    goes_on: Callable[[Result], bool] = _unless_stopped
     """Returns whether a failed call concerns single nodes only: it is in their rows, and the others continue."""
     after: Callable[[At, Result], Found] = lambda at, result: at.found.adding(result)
     """Returns what is known after the call."""
@@ -324,8 +324,8 @@ def leased(at: At) -> dict[str, Any]:
 
 
 FOLLOWING = ("kubelet_config_transport", TRIAL)
-DRAINING = ("kubelet_config_drain_timeout", "kubelet_config_drain_emptydir", "kubelet_config_drain_force")
-GATING = (
+_DRAINING = ("kubelet_config_drain_timeout", "kubelet_config_drain_emptydir", "kubelet_config_drain_force")
+_GATING = (
     "kubelet_config_max_unavailable",
     "kubelet_config_unready_first",
     "kubelet_config_pause",
@@ -340,13 +340,13 @@ STEPS = {
     "gate": Step(
         _gate,
         "kubelet_rollout_gate",
-        reads=(NODE_NAME, *GATING, POD_LOSS, PODS, WAIT),
+        reads=(NODE_NAME, *_GATING, POD_LOSS, PODS, WAIT),
         goes_on=never,
         after=_begun,
         more=_to_reach,
     ),
     # Drain the nodes that can be changed.
-    "drain": Step(_drain, "node_drain", reads=(NODE_NAME, *DRAINING), after=_drained),
+    "drain": Step(_drain, "node_drain", reads=(NODE_NAME, *_DRAINING), after=_drained),
     # Assign the config sources of the batch.
     "assign": Step(assign, reads=(*PLANNED, *FOLLOWING), after=_assigned, more=copies),
     # Ask the API server as for an assignment, and write nothing.

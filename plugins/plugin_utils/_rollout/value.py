@@ -16,8 +16,8 @@ from .order import changes
 
 Value = Mapping[str, Any]
 ALWAYS, WHEN_NEEDED = "always", "when_needed"
-MIGRATIONS = tuple(goals.entry_point(goal) for goal in (goals.CHECKPOINT, goals.NATIVE))
-DRAINED_EFFECTS = ("drain", "reboot")
+_MIGRATIONS = tuple(goals.entry_point(goal) for goal in (goals.CHECKPOINT, goals.NATIVE))
+_DRAINED_EFFECTS = ("drain", "reboot")
 """The effects of a change for which a node is drained with C(when_needed)."""
 
 
@@ -41,7 +41,7 @@ class Options(NamedTuple):
         """
         drain = own or self.drain
         if drain == WHEN_NEEDED:
-            return (row or {}).get("effect") in DRAINED_EFFECTS
+            return (row or {}).get("effect") in _DRAINED_EFFECTS
         return drain == ALWAYS
 
     def soak(self, started: bool) -> int:
@@ -125,7 +125,7 @@ class _Given(NamedTuple):
         planned = {name: self.plan["nodes"][name] for name in names if name in self.plan["nodes"]}
         sources = _sources(planned, self.table)
         # A migration has steps on the node in both directions.
-        on_node = [name for name in names if steps in MIGRATIONS or self._is_logged_in(name)]
+        on_node = [name for name in names if steps in _MIGRATIONS or self._is_logged_in(name)]
         drained = [name for name in names if self._is_drained(name, planned.get(name))]
         return {
             "hosts": dict(ordered["nodes"]),

@@ -35,7 +35,8 @@ def of(options: dict[str, t.Any]) -> t.Any:
     _load(options, configuration)
     if any(map(options.get, cluster_options.CREDENTIALS)):
         # An API server asks for a client certificate first: that of the kubeconfig would win over a token.
-        _forget_credentials(configuration)
+        configuration.username = configuration.password = configuration.cert_file = configuration.key_file = None
+        configuration.api_key = {}
     _set_given(options, configuration)
     _credentials(options, configuration)
     for option in ("ca_cert", "client_cert", "client_key"):
@@ -118,11 +119,6 @@ def headers(options: dict[str, t.Any]) -> dict[str, t.Any]:
     if groups:
         found["Impersonate-Group"] = groups[0]
     return found
-
-
-def _forget_credentials(configuration: t.Any) -> None:
-    configuration.username = configuration.password = configuration.cert_file = configuration.key_file = None
-    configuration.api_key = {}
 
 
 def _credentials(options: dict[str, t.Any], configuration: t.Any) -> None:

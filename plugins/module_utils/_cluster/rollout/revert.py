@@ -334,10 +334,5 @@ def _result(rows: dict[str, dict[str, t.Any]]) -> dict[str, t.Any]:
     return {
         "changed": any(row["changed"] for row in rows.values()),
         "nodes": rows,
-        "summary": {
-            "nodes": len(rows),
-            "reverted": len(rows) - failed - refused,
-            "refused": refused,
-            "failed": failed,
-        },
+        "summary": {"nodes": len(rows), "reverted": len(rows) - failed - refused, "refused": refused, "failed": failed},
     }

@@ -46,10 +46,7 @@ class NodePlan:
             is_same = fields.resolves_to(row["path"], row["after"], row["before"])
             if has_result and not is_same and row["path"] not in source.by_restart:
                 self._applied_rows.append(row)
-        self._problem_rows = {
-            False: as_rows(in_order(problems)),
-            True: as_rows(in_order([*problems, *on_assign])),
-        }
+        self._problem_rows = {False: as_rows(in_order(problems)), True: as_rows(in_order([*problems, *on_assign]))}
 
     def rows(self, assign: bool) -> list[dict[str, Any]]:
         """Return the changes; if nothing is assigned, without removals whose result is not known.

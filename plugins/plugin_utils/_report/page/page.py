@@ -90,7 +90,7 @@ def _row(node: t.Mapping[str, t.Any], steps: t.Sequence[str]) -> list[t.Any]:
     return row
 
 
-OUTCOMES = {
+_OUTCOMES = {
     "done": ("good", "Done", "Every changed node runs its assigned configuration."),
     "failed": (
         "bad",
@@ -121,7 +121,7 @@ MOST_NAMES = 12
 
 def parts(report: t.Mapping[str, t.Any]) -> dict[str, str]:
     """Return the parts by placeholder name."""
-    kind, word, meaning = OUTCOMES[report["outcome"]]
+    kind, word, meaning = _OUTCOMES[report["outcome"]]
     title = report["group"] or "all hosts"
     if report["check_mode"] or (report["outcome"] == "done" and model.UNTOUCHED in report["summary"]):
         meaning = PLANNED
