@@ -40,13 +40,8 @@ def check(session: Session, options: dict[str, t.Any], _check_mode: bool) -> dic
         items = profiles.of_node(facts, chosen[name], exceptions.get(name, {}), now.date())
         rows[name] = {"kubelet_version": node.kubelet_version, "rows": items}
     at = now.isoformat(timespec="seconds").replace("+00:00", "Z")
-    return {
-        "changed": False,
-        "nodes": rows,
-        "summary": {"checked": at, **summary(rows)},
-        "text": lines(rows),
-        "junit": junit(rows, at),
-    }
+    counts = {"checked": at, **summary(rows)}
+    return {"changed": False, "nodes": rows, "summary": counts, "text": lines(rows), "junit": junit(rows, at)}
 
 
 def _read(

@@ -30,12 +30,8 @@ def compare(options: dict[str, t.Any], _check_mode: bool) -> dict[str, t.Any]:
     if program:
         hosts = answered(hosts, program, target)
     nodes = {name: upgrade.row(result, target) for name, result in hosts.items()}
-    return {
-        "changed": False,
-        "nodes": nodes,
-        "summary": upgrade.summary(nodes, target),
-        "text": upgrade.lines(nodes, target),
-    }
+    counts = upgrade.summary(nodes, target)
+    return {"changed": False, "nodes": nodes, "summary": counts, "text": upgrade.lines(nodes, target)}
 
 
 _OF_THE_HOST = "failCgroupV1"

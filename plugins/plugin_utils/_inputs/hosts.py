@@ -192,16 +192,8 @@ class Run(t.NamedTuple):
         return ""
 
 
-class Group(t.Protocol):
-    """A group of Ansible's inventory."""
-
-    name: str
-
-    def get_vars(self) -> dict[str, t.Any]:
-        """Return the variables that the inventory sets for the group."""
-
-    def get_ancestors(self) -> set[Group]:
-        """Return the groups that contain this one."""
+Group = t.Any
+"""A group of Ansible's inventory, which has no types."""
 
 
 class Groups:

@@ -20,6 +20,7 @@ from ...module_utils._cluster.api import cluster_options
 from ...module_utils._cluster.api.errors import ClusterError
 from ...module_utils._config.fields import fields
 from ...module_utils._config.values.node_row import first_of
+from ...module_utils._config.values.short_texts import items_of
 from . import specs
 from .rendered import UNKNOWN
 from .specs import FORMS, Option, accepted
@@ -284,9 +285,8 @@ def _form(name: str, option: Option, value: t.Any) -> str:
         return str(boolean(str(value), strict=False))
     if kind == "dict":
         return json.dumps(value, sort_keys=True, default=str)
-    # AWX has no lists, and -e passes numbers as texts, such as 60.0.
-    items = value if isinstance(value, (list, tuple)) else str(value).split(",")
-    texts = [str(item).strip() for item in items]
+    # -e passes numbers as texts, such as 60.0.
+    texts = [str(item).strip() for item in items_of(value)]
     if kind == "int":
         texts = [text.removesuffix(".0") for text in texts]
     return json.dumps(texts)

@@ -19,6 +19,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 
 from ...module_utils._config.values import amounts
+from ...module_utils._config.values.short_texts import items_of
 
 ROLES = Path(__file__).resolve().parents[3] / "roles"
 Option = t.Mapping[str, t.Any]
@@ -125,8 +126,7 @@ _LOSS = re.compile(r"\s*(\d+|true|yes|on|false|no|off|none|)\s*", re.IGNORECASE)
 
 
 def _is_serial(value: t.Any) -> bool:
-    sizes = value if isinstance(value, (list, tuple)) else str(value).split(",")
-    counts = [amounts.parse_node_count(size) for size in sizes]
+    counts = list(map(amounts.parse_node_count, items_of(value)))
     return bool(counts) and all(one and one.number for one in counts)
 
 
@@ -140,7 +140,7 @@ SEED_FORMATS = ("cloud-init", "ignition", "tar")
 
 
 def _are_seed_formats(value: t.Any) -> bool:
-    names = value if isinstance(value, (list, tuple)) else str(value).split(",")
+    names = items_of(value)
     return bool(names) and all(str(name).strip() in SEED_FORMATS for name in names)
 
 

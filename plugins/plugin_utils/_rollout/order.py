@@ -13,6 +13,7 @@ from ansible.inventory.manager import split_host_pattern
 from ...module_utils._config import delivery as deliveries
 from ...module_utils._config.values import amounts, following
 from ...module_utils._config.values.node_row import first_of
+from ...module_utils._config.values.short_texts import items_of
 from . import goals
 
 Table = Mapping[str, Mapping[str, Any]]
@@ -199,11 +200,10 @@ def _batches(names: Sequence[str], sizes: Sequence[int]) -> Iterator[Sequence[st
 
 
 def _sizes(serial: Any, hosts: int) -> list[int]:
-    """Return batch sizes, none if C(serial) is not set. AWX surveys have no lists, so it may be a text with commas."""
+    """Return batch sizes, none if C(serial) is not set."""
     if serial in (None, ""):
         return []
-    given = serial if isinstance(serial, (list, tuple)) else str(serial).split(",")
-    return [_size("kubelet_config_serial", item, hosts) for item in given]
+    return [_size("kubelet_config_serial", item, hosts) for item in items_of(serial)]
 
 
 def _size(variable: str, item: Any, hosts: int) -> int:

@@ -39,15 +39,12 @@ _Answer = t.TypeVar("_Answer")
 
 
 if t.TYPE_CHECKING:
-    # Python 3.7 has no protocols.
     from .session import Session
 
-    class ProgramRunner(t.Protocol):
-        """Runs a program on the host of a node."""
-
-        def __call__(self, node: str, program: str) -> str:
-            """Return what a program prints that Python reads from its standard input there. Raises ApiError (0)."""
-
+ProgramRunner = t.Callable[[str, str], str]
+"""Returns what a program prints on the host of a node, by node and program, which Python reads from its standard input
+there. Raises ApiError (0).
+"""
 
 _given: list[ProgramRunner] = []
 

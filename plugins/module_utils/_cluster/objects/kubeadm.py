@@ -292,10 +292,5 @@ def _result(
     warnings = []
     if check_mode:
         warnings = [warning(name, row) for name, row in updated.items()]
-    return {
-        "changed": bool(updated),
-        "configmaps": rows,
-        "summary": {"configmaps": len(rows), "updated": len(updated)},
-        "diff": diffs,
-        "warnings": warnings,
-    }
+    counts = {"configmaps": len(rows), "updated": len(updated)}
+    return {"changed": bool(updated), "configmaps": rows, "summary": counts, "diff": diffs, "warnings": warnings}

@@ -15,7 +15,7 @@ import json
 import secrets
 import typing as t
 
-from ..._config.values import annotation
+from ..._config.values import annotation, paths
 from ..._config.values.annotation import PREFIX
 from ..api import timestamps
 from ..api.errors import Accepting, ApiError, ClusterError
@@ -86,14 +86,7 @@ class Claim:
 
     def lease(self) -> dict[str, t.Any]:
         """Return the value that the modules of a rollout pass on until its end."""
-        return {
-            "name": self.name,
-            "namespace": self.namespace,
-            "uid": self.uid,
-            "holder": self.holder,
-            "group": self.group,
-            "duration": self.duration,
-        }
+        return paths.only(vars(self), ("name", "namespace", "uid", "holder", "group", "duration"))
 
 
 def path(namespace: str, name: str = "") -> str:

@@ -304,8 +304,5 @@ _RULES: _Rules = {
     "address": _address,
 }
 """All rules but those about eviction, by their names."""
-_IGNORED: _Rules = {
-    "address": _name_servers,
-    "split-stream": _split_stream,
-}
+_IGNORED: _Rules = {"address": _name_servers, "split-stream": _split_stream}
 """The rules about what no kubelet reports as an error."""

@@ -25,6 +25,13 @@ def clipped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def items_of(value: Any) -> Sequence[Any]:
+    """Return the items of a list, or of a text with commas between them: AWX surveys have no lists."""
+    if isinstance(value, (list, tuple)):
+        return value
+    return str(value).split(",")
+
+
 def minor_of(version: Any) -> int | None:
     """Return the minor of a version such as "v1.20.2" or "v1.33.1-eks-1a2b", None for any other value."""
     found = _VERSION.match(str(version or ""))

@@ -102,12 +102,10 @@ def _table(heads: t.Sequence[str], rows: t.Sequence[t.Sequence[str]]) -> str:
     if not rows:
         return ""
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    body = "".join(f'<tr><th scope="row">{first}</th>{_cells(others)}</tr>' for first, *others in rows)
+    body = ""
+    for first, *others in rows:
+        body += f'<tr><th scope="row">{first}</th>{"".join(map("<td>{}</td>".format, others))}</tr>'
     return (
         f'<div class="plan"><div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div></div>"
     )
-
-
-def _cells(others: t.Iterable[str]) -> str:
-    return "".join(f"<td>{cell}</td>" for cell in others)

@@ -98,11 +98,7 @@ _OUTCOMES = {
         "Nodes failed. The remedies are below. Run the rollout again: it continues where this one stopped.",
     ),
     "refused": ("bad", "Refused", "A rule stopped the rollout before its next step."),
-    "paused": (
-        "warn",
-        "Paused",
-        "The rollout is paused and stopped after a batch. Run it again after the pause.",
-    ),
+    "paused": ("warn", "Paused", "The rollout is paused and stopped after a batch. Run it again after the pause."),
     "interrupted": (
         "warn",
         "Interrupted",
