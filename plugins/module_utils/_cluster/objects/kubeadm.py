@@ -282,10 +282,7 @@ def _not_in_sync(name: str, row: Json) -> str:
 
 
 def _result(
-    rows: dict[str, Json],
-    diffs: list[dict[str, str]],
-    check_mode: bool,
-    warning: t.Callable[[str, Json], str],
+    rows: dict[str, Json], diffs: list[dict[str, str]], check_mode: bool, warning: t.Callable[[str, Json], str]
 ) -> Json:
     """Return the result. `warning`: what check mode warns of for each ConfigMap that it would update."""
     updated = {name: row for name, row in rows.items() if row["changed"]}

@@ -97,11 +97,7 @@ Configs = t.Dict[str, config_sources.FoundConfig]
 
 
 def make_step(
-    found: nodes.Node,
-    node: nodes.Node,
-    wanted: config_sources.Wanted,
-    configs: Configs,
-    options: t.Mapping[str, t.Any],
+    found: nodes.Node, node: nodes.Node, wanted: config_sources.Wanted, configs: Configs, options: t.Mapping[str, t.Any]
 ) -> Step:
     """Return the assignment of a node. `found` is the node as read, `node` the same as the chosen delivery sees it.
 

@@ -33,11 +33,7 @@ class Watch:
     """The nodes that are waited for, and the current verdict on each."""
 
     def __init__(
-        self,
-        session: Session,
-        wanted: dict[str, config_sources.Wanted] | None,
-        names: t.Collection[str],
-        options: t.Mapping[str, t.Any],
+        self, session: Session, wanted: dict[str, config_sources.Wanted] | None, names: t.Collection[str], options: Json
     ) -> None:
         self.session = session
         self._before = options.get("before")

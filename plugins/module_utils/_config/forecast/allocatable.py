@@ -18,6 +18,7 @@ from ..rules import eviction
 from ..rules.problem import REFUSAL, EffectiveConfig, Problem
 from ..values import amounts, short_texts
 
+Config = Mapping[str, Any]
 PODS = "pods"
 RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
 """In the order in which the kubelet checks resources (noderesources fitsRequest)."""
@@ -159,15 +160,10 @@ class Limits:
     """The capacities of nodes against configurations, each of which is read once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[Mapping[str, Any], dict[str, _KeptBack]]] = {}
+        self._known: dict[tuple[int, int], tuple[Config, dict[str, _KeptBack]]] = {}
 
     def problems(
-        self,
-        live: Mapping[str, Any],
-        expected: Mapping[str, Any],
-        row: Mapping[str, Any],
-        minor: int,
-        argv: Sequence[str] | None,
+        self, live: Config, expected: Config, row: Config, minor: int, argv: Sequence[str] | None
     ) -> list[Problem]:
         """Return a refusal for each resource of which the configuration that a node would run keeps back too much.
 
@@ -185,7 +181,7 @@ class Limits:
             found.pop(resource, None)
         return list(found.values())
 
-    def _read(self, config: Mapping[str, Any], minor: int) -> dict[str, _KeptBack]:
+    def _read(self, config: Config, minor: int) -> dict[str, _KeptBack]:
         key = id(config), minor
         if key not in self._known:
             # The configuration is kept, so that no later one gets its id.

@@ -90,12 +90,8 @@ class LossCause(NamedTuple):
 
 
 # signal: the condition that it sets, the resource whose request is compared with the usage. Source: helpers.go init.
-_MEMORY, _DISK, _INODES, _PIDS = (
-    ("MemoryPressure", "memory"),
-    ("DiskPressure", "ephemeral-storage"),
-    ("DiskPressure", ""),
-    ("PIDPressure", ""),
-)
+_MEMORY, _DISK = ("MemoryPressure", "memory"), ("DiskPressure", "ephemeral-storage")
+_INODES, _PIDS = ("DiskPressure", ""), ("PIDPressure", "")
 _SIGNALS = {
     "memory.available": _MEMORY,
     eviction.ALLOCATABLE_MEMORY: _MEMORY,
