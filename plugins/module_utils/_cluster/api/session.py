@@ -103,13 +103,10 @@ class Session:
 
     def on_hosts(self, options: t.Mapping[str, t.Any]) -> kubelet_on_host.HostKubelets:
         """Return the kubelets of nodes, each from its own host."""
-        return kubelet_on_host.HostKubelets(
-            self,
-            options.get("read_service_account") or kubelet_on_host.ACCOUNT,
-            options.get("kubelet_ca_cert") or self._configuration.ssl_ca_cert,
-            bool(self._configuration.verify_ssl),
-            self.timeout,
-        )
+        account = options.get("read_service_account") or kubelet_on_host.ACCOUNT
+        authorities = options.get("kubelet_ca_cert") or self._configuration.ssl_ca_cert
+        verify = bool(self._configuration.verify_ssl)
+        return kubelet_on_host.HostKubelets(self, account, authorities, verify, self.timeout)
 
     @property
     def is_safe_at_kubelets(self) -> bool:

@@ -76,10 +76,8 @@ class _Drain:
             elif not after.unschedulable:
                 self.fail(name, f"the API server did not store the cordon, and no pod was evicted: {_WEBHOOK}")
             else:
-                self.rows[name].update(
-                    changed=drain_steps.cordoned_by_us(after) and not drain_steps.cordoned_by_us(outcome.item),
-                    cordoned=True,
-                )
+                by_us = drain_steps.cordoned_by_us(after) and not drain_steps.cordoned_by_us(outcome.item)
+                self.rows[name].update(changed=by_us, cordoned=True)
 
     def evict(self, api_version: str) -> None:
         """Request the eviction of every pod that is not being deleted yet and whose next try is due."""

@@ -163,18 +163,17 @@ def sync_error(session: Session, node: str, source: dict[str, str], found: Verdi
         status = session.review("SubjectAccessReview", {**user, "resourceAttributes": attributes})
     except ApiError as error:
         return _final(found, f"The ConfigMap exists; whether the node may read it is unknown: {error.message}")
-    if status.get("allowed"):
-        return _final(
-            found,
-            "The ConfigMap exists and the node may read it: the kubelet cannot reach the API server, or will succeed "
-            "soon; see `journalctl -u kubelet` on the node",
-        )
-    return _final(
-        found,
+    more = (
         f"The ConfigMap exists, but system:node:{node} is forbidden to read it "
         f"({status.get('reason') or 'no reason given'}): enable the Node authorizer and the gate DynamicKubeletConfig "
-        "in kube-apiserver, or grant the permission",
+        "in kube-apiserver, or grant the permission"
     )
+    if status.get("allowed"):
+        more = (
+            "The ConfigMap exists and the node may read it: the kubelet cannot reach the API server, or will succeed "
+            "soon; see `journalctl -u kubelet` on the node"
+        )
+    return _final(found, more)
 
 
 def certificates(session: Session, names: t.Collection[str]) -> dict[str, str]:

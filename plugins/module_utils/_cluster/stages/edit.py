@@ -145,12 +145,8 @@ def _changes(plan: dict[str, t.Any], current: dict[str, t.Any]) -> dict[str, Con
             if row["action"] == "none" or row["live_variant"] is None:
                 continue
             minor = minor_of(row["kubelet_version"]) or NEWEST_MINOR
-            alike = (
-                minor,
-                row["live_variant"],
-                sources.way(row),
-                tuple(change["path"] for change in row["changes"] if change["shadowed_by"]),
-            )
+            hidden = tuple(change["path"] for change in row["changes"] if change["shadowed_by"])
+            alike = (minor, row["live_variant"], sources.way(row), hidden)
             if alike not in known:
                 running = current["variants"][row["live_variant"]]
                 desired = sources.outcome(current["variants"], plan["variants"], row)

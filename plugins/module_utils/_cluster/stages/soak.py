@@ -39,6 +39,7 @@ _AGAIN = "run again when the node is stable"
 # How many of the pods that count as no loss the message of a node names.
 _SHOWN = 2
 LIMIT = "allow_pod_loss sets how many are accepted"
+_RUNS = f"Its kubelet runs the assigned configuration; {LIMIT}"
 _RESTARTED = "its kubelet restarted during the soak. See `journalctl -u kubelet` on the node"
 _UNKNOWN = (
     "whether its kubelet restarted during the soak is unknown: its start time changed, as it also does when the clock "
@@ -84,9 +85,8 @@ class _Soak:
             if node_requests.absence(self.session, outcome.error):
                 self._unanswered(outcome)
             elif outcome.value is None:
-                self._fail(
-                    outcome.item, "not_ready", f"its kubelet did not answer at the start of the soak: {outcome.why}"
-                )
+                why = f"its kubelet did not answer at the start of the soak: {outcome.why}"
+                self._fail(outcome.item, "not_ready", why)
             else:
                 self._seen_processes[outcome.item] = outcome.value
 
@@ -161,10 +161,9 @@ class _Soak:
         """Record a symptom that may pass, and close the node if the symptom has lasted for UNWELL seconds."""
         self._missing[name] = message
         since = self._unwell.setdefault((name, check), time.monotonic())
-        if time.monotonic() - since >= UNWELL:
-            self._fail(
-                name, state, f"{message}, for {time.monotonic() - since:.0f} s; see `journalctl -u kubelet` on the node"
-            )
+        lasted = time.monotonic() - since
+        if lasted >= UNWELL:
+            self._fail(name, state, f"{message}, for {lasted:.0f} s; see `journalctl -u kubelet` on the node")
 
     def _start_moved(self, name: str) -> bool:
         """Return whether the guard reports another start than at the last look: of another process or by another clock.
@@ -235,19 +234,12 @@ class _Soak:
         late = f"pods that were Ready before the change are not Ready again: {_named(found.unready)}"
         if self.allowed is not None and len(found.final) > self.allowed:
             self._fail(
-                name,
-                "pods_lost",
-                f"pods were lost or restarted during the batch: {_named(found.final)}. "
-                f"Its kubelet runs the assigned configuration; {LIMIT}",
+                name, "pods_lost", f"pods were lost or restarted during the batch: {_named(found.final)}. {_RUNS}"
             )
         elif found.unready and time.monotonic() < self.pods_end:
             self._missing.setdefault(name, late)
         elif self.allowed is not None and len(found.final) + len(found.unready) > self.allowed:
-            self._fail(
-                name,
-                "pods_unready",
-                f"{late}. Its kubelet runs the assigned configuration; {LIMIT}, pods_timeout how long to wait",
-            )
+            self._fail(name, "pods_unready", f"{late}. {_RUNS}, pods_timeout how long to wait")
 
     def _health(self) -> None:
         for turn in range(_ROUNDS if self._stays else 1):

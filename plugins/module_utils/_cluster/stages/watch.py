@@ -157,14 +157,9 @@ class Watch:
         differences: list[Json] = []
         for path, wanted, value in expected.differences(live, node.minor, node.delivery):
             if self._counts(name, path, wanted, config):
-                differences.append(
-                    {
-                        "path": path,
-                        "expected": compare.mask(path, wanted),
-                        "live": compare.mask(path, value),
-                        "flags": fields.flags_of(path, node.minor or None),
-                    }
-                )
+                values = {"expected": compare.mask(path, wanted), "live": compare.mask(path, value)}
+                flags = fields.flags_of(path, node.minor or None)
+                differences.append({"path": path, **values, "flags": flags})
         self.differences[name] = differences
         changed = _undeclared_changes(self._before, node, expected, live, self._hosts.get(name))
         if changed is not None:

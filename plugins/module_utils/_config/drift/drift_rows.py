@@ -127,11 +127,8 @@ class Finder:
             return []
         drifted = dict(self._differing(configs.layers, {LIVE: configs.live}, facts))
         declared = _declared(Declared(configs.layers), {}, facts)
-        cause = Cause(
-            drift_cause.RENDERING,
-            "the kubelet shows the value in another form, or omits it, with the same meaning",
-            "Nothing to do.",
-        )
+        message = "the kubelet shows the value in another form, or omits it, with the same meaning"
+        cause = Cause(drift_cause.RENDERING, message, "Nothing to do.")
         rows = []
         for path, value in overlay.written(declared, facts.dropin):
             live = paths.value_at(configs.live, path)
@@ -228,11 +225,9 @@ def _by_path(row: Row) -> str:
 
 
 def _kubeadm_rows(configs: Configs) -> Iterator[Row]:
-    cause = Cause(
-        drift_cause.KUBEADM,
-        "kubeadm's ConfigMap has another value, which kubeadm applies to nodes that it joins or upgrades",
-        "Declare the value for all nodes of the cluster, then run the rollout with kubelet_config_kubeadm: update.",
-    )
+    message = "kubeadm's ConfigMap has another value, which kubeadm applies to nodes that it joins or upgrades"
+    remedy = "Declare the value for all nodes of the cluster, then run the rollout with kubelet_config_kubeadm: update."
+    cause = Cause(drift_cause.KUBEADM, message, remedy)
     for path, (_has, wanted) in configs.kubeadm.items():
         yield _row(path, {DECLARED: wanted}, configs, cause)
 

@@ -315,9 +315,8 @@ def _zeros(declared: Declared, expected: Mapping[str, Any], minor: int) -> Itera
             continue
         else:
             meant, remedy = "runs its own default", "Write the value that you want, or omit the field."
-        yield Problem(
-            WARNING, shown, f"the kubelet takes {types.show(value)} for unset, and {meant}", remedy, "zero-is-unset"
-        )
+        cause = f"the kubelet takes {types.show(value)} for unset, and {meant}"
+        yield Problem(WARNING, shown, cause, remedy, "zero-is-unset")
 
 
 def _dropped(before: Mapping[str, Any], desired: Mapping[str, Any], minor: int) -> Iterator[Problem]:

@@ -387,9 +387,8 @@ def _value(path: paths.Path, value: Any, minor: int) -> Iterator[Problem]:
     if value is None and field is None:
         yield types.unknown(path, minor)
     elif value is None and field is not None and not field.exists_at(minor):
-        yield Problem(
-            REFUSAL, shown, f"kubelet 1.{minor} does not have this field", "Remove it for this node.", "unknown-field"
-        )
+        cause = f"kubelet 1.{minor} does not have this field"
+        yield Problem(REFUSAL, shown, cause, "Remove it for this node.", "unknown-field")
     if field is not None and field.path_ref and isinstance(value, str) and value and not value.startswith("/"):
         cause = f"{value} is a relative path, which a kubelet resolves in its working directory if it is in a drop-in"
         yield Problem(REFUSAL, shown, cause, "Set an absolute path.", "dropin-path")

@@ -211,10 +211,8 @@ def defaults(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
         if compare.is_unset(value, field, newest):
             yield _changed(field.path, before, after)
         elif _pinned(facts, value, before, field, newest):
-            message = (
-                f"only the checkpoint sets it, to the old default; the new default is not used: "
-                f"{_difference(before, after)}"
-            )
+            what = "only the checkpoint sets it, to the old default; the new default is not used"
+            message = f"{what}: {_difference(before, after)}"
             remedy = "Declare the value that you want. Without a declared value, the next rollout decides."
             yield Finding(STAYS, DEFAULT, field.path, message, remedy, facts.checkpoint)
     if facts.minor <= newest:

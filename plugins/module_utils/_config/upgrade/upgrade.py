@@ -215,9 +215,8 @@ def _static_pods(facts: UpgradeFacts, merged: Mapping[str, Any], target: int) ->
         name = pod.name or "static pod"
         if pod.unreadable:
             message = f"the static pods in {pod.file} were not compared: {pod.unreadable}"
-            yield Finding(
-                UNKNOWN, POD, name, message, "Check by hand that they refer to no Secret or ConfigMap.", pod.file
-            )
+            remedy = "Check by hand that they refer to no Secret or ConfigMap."
+            yield Finding(UNKNOWN, POD, name, message, remedy, pod.file)
         else:
             message = (
                 f"kubelets from 1.{_PODS_ALONE} on do not start a static pod that refers to objects of the API, and it "
@@ -251,19 +250,11 @@ def _socket(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
     )
     default = fields.ALL[_FIELD].default_at(min(target, fields.NEWEST_MINOR))
     in_files = any(_FIELD in one.content for one in facts.files)
+    severity, remedy = CHANGES, "Nothing to do if kubeadm upgrades the node."
     if facts.checkpoint and not in_files and flag.value != default:
-        yield Finding(
-            STOPS,
-            RUNTIME,
-            f"--{_FLAG}",
-            f"{message}, which the kubelet does not read because of its checkpoint: it would use {default}",
-            f"Declare {_FIELD}: {flag.value} for this node before the upgrade.",
-            flag.where,
-        )
-    else:
-        yield Finding(
-            CHANGES, RUNTIME, f"--{_FLAG}", message, "Nothing to do if kubeadm upgrades the node.", flag.where
-        )
+        severity, remedy = STOPS, f"Declare {_FIELD}: {flag.value} for this node before the upgrade."
+        message += f", which the kubelet does not read because of its checkpoint: it would use {default}"
+    yield Finding(severity, RUNTIME, f"--{_FLAG}", message, remedy, flag.where)
 
 
 def _delivery(facts: UpgradeFacts, target: int) -> Iterator[Finding]:
