@@ -74,20 +74,18 @@ def _row(variants: Mapping[str, Config], row: Config, argv: Sequence[str], allow
     flags = shadow.shadows(argv, minor)
     rows = [plan_node.change_row(change, costs.of(change), flags, to_own, False) for change in changes]
     problems = [*doubts, *costs.refusals(changes, allow, back=True), *_doubtful(doubts, allow)]
-    return {
-        "variant": None,
-        "live_variant": None if live is None else row["variant"],
-        "kubelet_version": row.get("kubelet_version"),
-        "configmap": LOCAL if to_own else goal["source"].get("name"),
-        "source": goal["source"],
-        "delivery": row.get("delivery"),
-        "whole": False,
-        "action": "assign",
-        "effect": _effect(rows, doubts),
-        "changes": rows,
-        "problems": as_rows(problems),
-        "own": None,
-    }
+    return plan_node.plan_row(
+        row,
+        live_variant=None if live is None else row["variant"],
+        configmap=LOCAL if to_own else goal["source"].get("name"),
+        source=goal["source"],
+        delivery=row.get("delivery"),
+        whole=False,
+        action="assign",
+        effect=_effect(rows, doubts),
+        changes=rows,
+        problems=as_rows(problems),
+    )
 
 
 def _doubts(row: Config, live: Config | None, runs: Config | None) -> list[Problem]:

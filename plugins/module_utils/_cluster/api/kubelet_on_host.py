@@ -186,11 +186,8 @@ class _Tokens:
 
     def _new(self, account: str) -> str:
         namespace, name = account.split("/")
-        body = {
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "TokenRequest",
-            "spec": {"audiences": [], "expirationSeconds": _LIFE},
-        }
+        spec = {"audiences": [], "expirationSeconds": _LIFE}
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{urllib.parse.quote(name)}/token"
         try:
             answer = self._session.request("POST", path, body=body)

@@ -120,12 +120,8 @@ def evict(session: Session, api_version: str, pod: tuple[str, Json], grace_perio
     if dry_run:
         options["dryRun"] = ["All"]
     path = f"{object_path('/api/v1', row['namespace'], 'pods', row['name'])}/eviction"
-    body = {
-        "apiVersion": api_version,
-        "kind": "Eviction",
-        "metadata": {"namespace": row["namespace"], "name": row["name"]},
-        "deleteOptions": options,
-    }
+    meta = {"namespace": row["namespace"], "name": row["name"]}
+    body = {"apiVersion": api_version, "kind": "Eviction", "metadata": meta, "deleteOptions": options}
     session.request("POST", path, body=body, budget=0.0)
 
 

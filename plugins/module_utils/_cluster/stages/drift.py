@@ -12,7 +12,7 @@ import typing as t
 
 from ..._config import delivery, host_facts
 from ..._config.drift import drift_rows
-from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN, NodeFacts, with_dropin
+from ..._config.drift.drift_cause import SOURCE, STAGES, UNKNOWN, Cause, NodeFacts, with_dropin
 from ..._config.drift.drift_rows import Configs, Finder
 from ..._config.fields import compare, fields, overlay, shadow
 from ..._config.forecast import allocatable
@@ -281,11 +281,4 @@ def _not_read(node: nodes.Node, unread: str | None) -> list[Json]:
 
 
 def _unread(message: str, remedy: str) -> Json:
-    return {
-        "path": SOURCE,
-        **dict.fromkeys(STAGES),
-        "kubeadm": None,
-        "cause": UNKNOWN,
-        "message": message,
-        "remedy": remedy,
-    }
+    return {"path": SOURCE, **dict.fromkeys(STAGES), "kubeadm": None, **Cause(UNKNOWN, message, remedy)._asdict()}

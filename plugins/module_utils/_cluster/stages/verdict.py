@@ -249,14 +249,5 @@ def result(rows: dict[str, dict[str, t.Any]], seconds: float) -> dict[str, t.Any
     """Return the result of a module that judged these nodes for some seconds."""
     good = sum(row["ok"] for row in rows.values())
     states = collections.Counter(row["state"] for row in rows.values())
-    return {
-        "changed": False,
-        "nodes": rows,
-        "summary": {
-            "nodes": len(rows),
-            "ok": good,
-            "failed": len(rows) - good,
-            "states": dict(sorted(states.items())),
-            "waited_seconds": round(seconds, 1),
-        },
-    }
+    counts = {"nodes": len(rows), "ok": good, "failed": len(rows) - good, "states": dict(sorted(states.items()))}
+    return {"changed": False, "nodes": rows, "summary": {**counts, "waited_seconds": round(seconds, 1)}}

@@ -217,20 +217,19 @@ class _Group:
             if unfit:
                 # Rows of equal nodes share their list otherwise.
                 problems = [*unfit, *problems]
-        planned = {
-            "variant": desired.variant,
-            "live_variant": row.get("variant"),
-            "kubelet_version": row.get("kubelet_version"),
-            "configmap": reference["name"],
-            "source": reference,
-            "delivery": asked.delivery.name,
-            "whole": desired.expected is desired.config,
-            "action": action,
-            "effect": effect,
-            "changes": changes,
-            "problems": start_rules.accepted(problems, row.get("read") == "node", self._request.allow_hidden),
-            "own": own,
-        }
+        planned = plan_node.plan_row(
+            row,
+            variant=desired.variant,
+            configmap=reference["name"],
+            source=reference,
+            delivery=asked.delivery.name,
+            whole=desired.expected is desired.config,
+            action=action,
+            effect=effect,
+            changes=changes,
+            problems=start_rules.accepted(problems, row.get("read") == "node", self._request.allow_hidden),
+            own=own,
+        )
         if row.get("uid"):
             planned["node_uid"] = row["uid"]
         room = self._room(row, asked, desired, changes) if assigns else {}
@@ -332,17 +331,7 @@ def _has_malformed_source(row: Mapping[str, Any]) -> bool:
 
 
 def _unusable(row: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
-    return {
-        "variant": None,
-        "live_variant": row.get("variant"),
-        "kubelet_version": row.get("kubelet_version"),
-        "configmap": None,
-        "action": "none",
-        "effect": None,
-        "changes": [],
-        "problems": [problem.row()],
-        "own": None,
-    }
+    return plan_node.plan_row(row, problems=[problem.row()])
 
 
 def _no_version(row: Mapping[str, Any]) -> Problem:

@@ -260,6 +260,13 @@ class Planner:
         return self._live_problems[key]
 
 
+def plan_row(node: Mapping[str, Any], **found: Any) -> dict[str, Any]:
+    """Return the row of a node in a plan: what its row of the dump has, and what was found; by default, it stays."""
+    about = {"variant": None, "live_variant": node.get("variant"), "kubelet_version": node.get("kubelet_version")}
+    nothing: dict[str, Any] = {"configmap": None, "action": "none", "effect": None, "changes": [], "own": None}
+    return {**about, **nothing, **found}
+
+
 def effect(rows: Sequence[Mapping[str, Any]]) -> str | None:
     """Return the strongest effect of changes, None without changes."""
     return max((row["effect"] for row in rows), key=EFFECTS.index, default=None)
