@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import time
@@ -27,6 +28,8 @@ from ..system.lock import locked
 from . import observe
 
 _LOCK_SECONDS = 5.0
+_NO_LOCK = (errno.EISDIR, errno.ELOOP, errno.ENXIO)
+"""Why what is in the place of a lock cannot be opened: a folder, a link, a socket."""
 STARTED = f"{MEMORY}/started"
 CRASHED = "crashed"
 """Stage of a kubelet that fails with a configuration that worked before: the guard reports it and changes nothing."""
@@ -226,13 +229,14 @@ class Host:
     def locked(self) -> Iterator[None]:
         """Lock the store. Raises LockError if another process has the lock.
 
-        A lock that cannot be opened, such as a folder in its place, is one that no process has. It must not prevent a
-        revert.
+        What cannot be a lock, such as a folder in its place, is one that no process has. It must not prevent a revert.
         """
         with contextlib.ExitStack() as stack:
             try:
                 stack.enter_context(locked(self.store.config_dir, self.settings.lock_seconds))
             except FileError as error:
+                if error.number not in _NO_LOCK:
+                    raise
                 sys.stderr.write(f"{error}\n")
             yield
 

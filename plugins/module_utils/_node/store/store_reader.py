@@ -114,7 +114,11 @@ class Links:
 
         A copy of the config folder that has followed its links has a folder there, which no rename replaces.
         """
-        files.set_folder_aside(self.active, self.fs)
+        with files.folder_set_aside(self.active, self.fs):
+            self._replace(target)
+
+    def _replace(self, target: str) -> None:
+        """Replace `active` by a link to a target, on a full disk by one that exists. Raises FileError."""
         if files.link_target(self.prepared, self.fs) == target:
             files.move(self.prepared, self.active, self.fs)
             return

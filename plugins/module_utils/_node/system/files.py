@@ -217,11 +217,23 @@ def make_folder(path: str, fs: OS = DISK, mode: int = 0o700) -> None:
     sync_folder(parent, fs)
 
 
-def set_folder_aside(path: str, fs: OS) -> None:
-    """Give a folder a temporary name, durably, if there is one at a path. Raises FileError."""
+@contextlib.contextmanager
+def folder_set_aside(path: str, fs: OS) -> t.Iterator[None]:
+    """If there is a folder at a path, give it a temporary name, durably; its own again if the block fails.
+
+    Raises FileError.
+    """
     found = _examined(path, fs)
-    if found is not None and stat.S_ISDIR(found.st_mode):
-        move(path, _temporary(os.path.dirname(path), os.path.basename(path), fs), fs)
+    if found is None or not stat.S_ISDIR(found.st_mode):
+        yield
+        return
+    aside = _temporary(os.path.dirname(path), os.path.basename(path), fs)
+    move(path, aside, fs)
+    try:
+        yield
+    except FileError:
+        move(aside, path, fs)
+        raise
 
 
 def remove(path: str, fs: OS = DISK) -> bool:
@@ -333,8 +345,12 @@ def text(path: str) -> str:
 
 
 def at_once(path: str, flags: int) -> int:
-    """Open a file for `open` (its option `opener`), and never wait for one that is none, such as a FIFO."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    """Open a file for `open` (its option `opener`). Raises OSError for a FIFO, and does not wait for its writer."""
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    if stat.S_ISFIFO(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "is a FIFO, not a file", path)
+    return handle
 
 
 def sha256(data: bytes) -> str:

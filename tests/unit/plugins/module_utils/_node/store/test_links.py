@@ -95,6 +95,15 @@ def test_a_folder_in_the_place_of_active_prevents_no_revert(
     assert [path.read_text() for path in tmp_path.glob("tmp_active.*/kubelet")] == ["{}"]
 
 
+def test_a_folder_in_the_place_of_active_stays_where_a_full_disk_prevents_its_link(links: Links, disk: NoRoom) -> None:
+    Path(links.active).mkdir()
+    Path(links.active, "kubelet").write_text("{}")
+    disk.full = True
+    with pytest.raises(FileError, match="No space left"):
+        links.point(ONE)
+    assert Path(links.active, "kubelet").read_text() == "{}"
+
+
 def test_nothing_is_prepared_on_a_full_disk(links: Links, disk: NoRoom) -> None:
     """So a switch is refused that a full disk could not revert."""
     disk.full = True
