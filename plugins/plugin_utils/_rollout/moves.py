@@ -12,6 +12,7 @@ from typing import Any, Callable, Mapping
 
 from ...module_utils._config import delivery as deliveries
 from ...module_utils._config.delivery import CHECKPOINT, NATIVE
+from ...module_utils._config.values import paths
 from . import goals, rows
 from .batch import At, Found, Result
 from .steps import (
@@ -42,15 +43,13 @@ def _admit(at: At) -> Options | None:
     names = at.found.open(at.batch.drain)
     if not names or at.play.check_mode:
         return None
-    sources, moving = {}, {}
-    for name in names:
-        if name in at.batch.sources:
-            sources[name] = at.batch.sources[name]
-            # A migration has a delivery of its own.
-            moving[name] = {key: value for key, value in sources[name].items() if key != "delivery"}
-    batch, found = at.batch._replace(names=names, sources=sources), at.found._replace(moving=moving)
-    options = FIRST_WRITES[batch.steps](at._replace(batch=batch, found=found))
-    return options if options and options["sources"] else None
+    first_write = FIRST_WRITES.get(at.batch.steps)
+    if first_write is None:
+        return None
+    batch = at.batch._replace(names=names, sources=paths.only(at.batch.sources, names))
+    options = first_write(at._replace(batch=batch))
+    # A dry run asks for nothing that runs now.
+    return paths.without(options, ("current",)) if options and options["sources"] else None
 
 
 def _denied(result: Result) -> dict[str, Any]:
@@ -61,7 +60,8 @@ def _denied(result: Result) -> dict[str, Any]:
     found = {}
     for name, row in (result.get("nodes") or {}).items():
         if not row["ok"] and NO_DRY_RUN not in row["message"]:
-            found[name] = row
+            # Nothing was written that a revert could undo.
+            found[name] = paths.without(row, ("previous",))
     return found
 
 
@@ -70,7 +70,7 @@ def _admitted(at: At, result: Result) -> Found:
 
 
 def _without_changes(_at: At, result: Result) -> Mapping[str, Any]:
-    return {"changed": False, "nodes": _denied(result)}
+    return {"changed": False, "nodes": _denied(result), "configmaps": {}, "diff": []}
 
 
 def _reset(at: At) -> Options | None:
@@ -174,15 +174,13 @@ def _waiting(at: At) -> dict[str, Any]:
 FIRST_WRITES: Mapping[str, Callable[[At], Options | None]] = {
     goals.ASSIGN: assign,
     goals.RESET: _reset,
-    goals.entry_point(CHECKPOINT): _annotate,
-    goals.entry_point(NATIVE): _assign_native,
 }
-"""The first write to the nodes of a batch, by how it changes them."""
+"""The first write to the nodes of a batch, by how it changes them. A migration finds out first what they run."""
 STEPS = {
     # Ask the API server whether it would refuse the first write to a node: its pods would move for nothing.
     "admit": Step(
         _admit,
-        reads=(NODE_NAME, TRIAL, WAIT),
+        reads=(NODE_NAME, TRIAL),
         begin=with_unreached,
         after=_admitted,
         more=_without_changes,

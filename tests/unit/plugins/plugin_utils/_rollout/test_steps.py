@@ -44,7 +44,6 @@ FOUND = {"h1": {rows.HOST_ROW: {"ok": True, "message": "", "kubelet": {"v": 1}, 
 OF_FOUND = {"before": {"nodes": {}}, "hosts": {"n1": {"kubelet": {"v": 1}, "own": [1]}}}
 REVERTS = {"nodes": {"n1": ASSIGNED["n1"]["assigned"]}, "current": {"nodes": {"n1": {"variant": "v"}}}, **WAITING}
 MOVING = {"n1": place("a")}
-OF_HOST = {"sources": {"n1": {**place("a"), "delivery": "dropin"}}}
 TO_NATIVE = {"sources": MOVING, "delivery": "native"}
 WRITTEN: dict[str, Any] = {"rows": {"n1": row(), "n2": BAD}, "written": BOTH}
 LEAVES = {"nodes": ["n1"], "state": "absent", "lease": LEASE}
@@ -65,13 +64,10 @@ LEAVES = {"nodes": ["n1"], "state": "absent", "lease": LEASE}
             *("admit", "reset", at({**DRAINS, "steps": "reset"})),
             {"sources": {"n1": {}}, "state": "absent", "undo": False, "lease": LEASE},
         ),
+        ("admit", "a migration, which finds out first what they run", at({**DRAINS, "steps": "to_native"}), None),
         (
-            *("admit", "not by the delivery of its host", at({**DRAINS, **OF_HOST, "steps": "to_checkpoint"})),
-            {"sources": MOVING, "delivery": "checkpoint", "transport": "ssh", "lease": LEASE},
-        ),
-        (
-            *("admit", "", at({**DRAINS, **OF_HOST, "steps": "to_native"})),
-            {**TO_NATIVE, **WAITING, "wait": True},
+            *("admit", "without the dump", at({**DRAINS, "sources": DROPINS}, dump=OTHERS)),
+            {**ASSIGNS, "sources": {"n1": DROPINS["n1"]}, "undo": False},
         ),
         ("drain", "nothing is drained", at(), None),
         ("drain", "both", at({"drain": BOTH}), {**DRAINED, "nodes": BOTH}),
@@ -193,10 +189,13 @@ def test_who_is_not_drained() -> None:
     given = admit.begin(at({"drain": ["n1"], "reach": ["n2"]}, UNREACHED, rows={"n2": BAD}))
     assert given.found.rows["n2"]["message"] == "was not switched: no route"
     dry_run = {"ok": False, "message": "webhook w does not support dry run"}
-    result = {"nodes": {"n1": {**BAD, "state": "unchanged"}, "n3": {"ok": True, "changed": True}, "n4": dry_run}}
-    found = admit.after(given, {**result, "changed": True})
+    denied = {**row(ok=False), "uid": "u1"}
+    nodes = {"n1": {**denied, "previous": {}}, "n3": {"ok": True, "changed": True}, "n4": dry_run}
+    found = admit.after(given, {"nodes": nodes, "changed": True})
     assert found.open(["n1", "n2", "n3", "n4"]) == ["n3", "n4"] and not found.drained
-    assert admit.more(given, result) == {"changed": False, "nodes": {"n1": result["nodes"]["n1"]}}
+    assert not rows.to_revert(found.rows, BOTH), "nothing was written"
+    nothing: dict[str, Any] = {"changed": False, "configmaps": {}, "diff": []}
+    assert admit.more(given, {"nodes": nodes}) == {**nothing, "nodes": {"n1": denied}}
     assert [name for name, step in STEPS.items() if step.dry_run] == ["admit"]
 
 
