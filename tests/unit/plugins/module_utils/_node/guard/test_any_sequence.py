@@ -222,6 +222,14 @@ PINNED: dict[str, Steps] = {
         ("undo", {"reset": False, "cut": None, "connected": True}),
         ("assign", {"behavior": "deaf", "policy": "none", "cut": None, "power": False}),
     ],
+    "a switch back to last-known-good is interrupted, and a power cut undoes its assignment": [
+        ("begin", {"seed": 12321, "behavior": "good"}),
+        ("fault", {"fault": "dependency"}),
+        ("roll_out", {"behavior": "good", "policy": "none", "cut": None}),
+        ("assign_again", {"back": 1, "cut": 23, "power": False}),
+        ("wait", {"seconds": 1.0}),
+        ("disturb", {"what": "power cut"}),
+    ],
     "the trial of what is deaf is lost, and the reset led back to it": [
         ("assign", {"behavior": "deaf", "policy": "none", "cut": None, "power": False}),
         ("fault", {"fault": "dependency"}),
