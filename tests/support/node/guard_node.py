@@ -20,6 +20,7 @@ from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.stor
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.store.trial import Moment, Trial
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.switch import values
 from ansible_collections.livenodes.kubelet.plugins.module_utils._node.system import files
+from tests.support.node.stored import source
 from tests.support.node.versions import OURS
 
 SOURCE = {"namespace": "kube-system", "name": "c", "uid": "u1", "resourceVersion": "1", "kubeletConfigKey": "kubelet"}
@@ -262,3 +263,25 @@ class Node:
 
     def reason(self) -> str:
         return str(self.status().get("reason", ""))
+
+
+def assign(node: Node, name: str, state: str = "assigned", **options: t.Any) -> dict[str, t.Any]:
+    """Call the module for a source of this name, and return its result."""
+    return node.call(state, source(name), **options)
+
+
+def graduate(node: Node, name: str, **options: t.Any) -> None:
+    """Assign a source of this name, and let its trial pass."""
+    assign(node, name, **options)
+    node.store.graduate(source(name), "v1.20.2")
+
+
+def runs(node: Node) -> dict[str, str] | None:
+    """Return what is assigned, which has to be active."""
+    assert node.store.assigned() == node.store.active_source()
+    return node.store.assigned()
+
+
+def runs_local(node: Node) -> bool:
+    """Return whether the local configuration is active."""
+    return node.store.running() == node.store.target(None)

@@ -22,7 +22,7 @@ from ..system.command import execute
 from ..system.files import StoreError
 from ..system.lock import locked
 from ..unit import trust
-from . import values
+from . import arming, values
 from .values import NOTHING, Inspected
 
 GUARD = guard_install.SERVICE_PATH
@@ -68,7 +68,7 @@ class _Run:
         self.waiting = False
         self.local_text: bytes | None = None
         self.source = values.source(options.get("source"))
-        self.arming = values.Arming(store, options, found)
+        self.arming = arming.Arming(store, options, found)
 
     # The states
 
@@ -92,7 +92,7 @@ class _Run:
         if fresh or failed or quietly(self.store.running) != self.store.target(source):
             back = self.arming.way_back(source, armed)
             if back != source:
-                back = self._whole(back)
+                back = self.arming.whole(back)
             self._switch(source, good=back)
         elif os.path.exists(GUARD) and not self.pretend:
             self._report_again(armed)
@@ -199,7 +199,7 @@ class _Run:
             self.warnings.append(f"{describe(active)} is damaged: the guard cannot revert a failed reset")
             return False
         self._refresh_local(active)
-        self._switch_to_local(active)
+        self._return_to_local(active)
         self._collect()
         return True
 
@@ -247,42 +247,18 @@ class _Run:
             else:
                 self.store.withdraw()
 
-    def _switch_to_local(self, active: Source) -> None:
-        """Put the local config on trial. It reverts to what is on trial itself only if that runs well."""
-        armed, tried = quietly(self.store.trial), self.arming.unverified(active)
-        if self.arming.reverts_to_local(active):
-            # Nothing must lead back to what has failed.
-            self._settle_active()
-            self.waiting = True
-        elif armed is None and not self.arming.healthy:
-            # Its trial is lost. Nothing else shows that what is active has ever run well.
-            self._switch(None, good=self._whole(self.store.good_for_a_revert()))
-        elif armed is None or tried is None:
-            self._switch(None, good=active)
-        else:
-            self._switch_from_trial(active, armed, tried)
-
-    def _switch_from_trial(self, active: Source, armed: Trial, tried: Trial) -> None:
-        """Put the local config on trial in place of what is active, whose trial is `tried`. `armed`: the last one."""
-        self._whole(tried.revert_to)
-        good = self.store.resolve(tried._replace(failed=self.options["reason"])).source
-        is_known = tried.revert_to is not None or tried.confirmed
-        if good is None and is_known and (self.arming.healthy or armed != tried):
-            # Nothing else is whole. After an interrupted switch, a revert of the last trial may not lead there.
-            good = active
-        if good is not None:
-            self._switch(None, good=good)
-        else:
-            # The end of its trial leads to the local config, too.
+    def _return_to_local(self, active: Source) -> None:
+        """Put the local config on trial, unless the end of the last trial leads to it."""
+        how, good = self.arming.return_to_local(active)
+        armed = quietly(self.store.trial)
+        if how == arming.TRIAL:
+            self._switch(None, good)
+            return
+        if how == arming.END and armed is not None:
             self._revert(armed)
-            self.waiting = True
-
-    def _whole(self, good: Source | None) -> Source | None:
-        """Return a source to revert to; None, which is the local config, if it is damaged: a revert skips it, too."""
-        if good is None or not wrong(lambda: self.store.verify(good)):
-            return good
-        self.warnings.append(f"{describe(good)} is damaged: no revert will lead to it")
-        return None
+        else:
+            self._settle_active()
+        self.waiting = True
 
     def _refresh_local(self, active: Source) -> None:
         """Make the node's own config file as it is now the local config: without us the kubelet reads that one."""
@@ -379,7 +355,7 @@ class _Run:
             "config": os.path.join(store.active, values.config_name(store, self.source)),
             "checkpoint": os.path.join(store.config_dir, store.target(self.source)) if self.source else None,
             "removed": self.collected,
-            "warnings": self.warnings,
+            "warnings": [*self.arming.warnings, *self.warnings],
             "diff": values.diff(self.former_text, text, store.active),
         }
 
