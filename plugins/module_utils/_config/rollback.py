@@ -32,10 +32,10 @@ from .plan.layers import Declared
 from .rules.problem import REFUSAL, WARNING, Problem, as_rows
 from .values import annotation, paths
 from .values.node_row import shown_nodes
+from .values.paths import Config
 from .values.reference import same_place
 from .values.short_texts import minor_of
 
-Config = Mapping[str, Any]
 LOCAL = "its local config"
 
 

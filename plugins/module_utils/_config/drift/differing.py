@@ -21,9 +21,9 @@ from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..host_facts import HostFacts
 from ..plan.layers import Declared
 from ..values import paths
+from ..values.paths import Config
 from ..values.short_texts import flag
 
-Config = Mapping[str, Any]
 File = Tuple[str, Any]
 STAGES = DECLARED, PUSHED, ASSIGNED, DISK, LIVE = ("declared", "pushed", "assigned", "disk", "live")
 

@@ -25,11 +25,11 @@ from ..plan.own_values import NO_RECORD, Record
 from ..plan.plan_text import shown_value
 from ..values import paths
 from ..values.node_row import counted, shown_nodes
+from ..values.paths import Config
 from ..values.reference import describe
 from . import differing, drift_cause
 from .drift_cause import ASSIGNED, CAUSES, DECLARED, DISK, LIVE, PUSHED, SOURCE, STAGES, Cause, NodeFacts
 
-Config = Mapping[str, Any]
 Row = Dict[str, Any]
 Differing = List[Tuple[str, Dict[str, Any]]]
 

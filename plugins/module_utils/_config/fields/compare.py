@@ -13,14 +13,13 @@ from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from ..values import amounts, paths
 from ..values.document import render
+from ..values.paths import Config
 from . import fields, gates
 from .field_row import Field
 from .shadow import HIDDEN
 
 FLUSH_TEXT = 28
 """The first minor that takes a text where others take nanoseconds only (component-base/logs/api/v1/types.go)."""
-
-Config = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

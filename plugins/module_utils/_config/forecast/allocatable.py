@@ -17,8 +17,8 @@ from ..fields import shadow
 from ..rules import eviction
 from ..rules.problem import REFUSAL, EffectiveConfig, Problem
 from ..values import amounts, short_texts
+from ..values.paths import Config
 
-Config = Mapping[str, Any]
 PODS = "pods"
 RESOURCES = (PODS, "cpu", "memory", "ephemeral-storage")
 """In the order in which the kubelet checks resources (noderesources fitsRequest)."""

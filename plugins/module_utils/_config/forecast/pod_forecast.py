@@ -18,12 +18,11 @@ from ..fields.fields import NEWEST_MINOR, OLDEST_MINOR
 from ..rules import eviction
 from ..rules.problem import EffectiveConfig
 from ..values.node_row import counted, shown_nodes
-from ..values.paths import top
+from ..values.paths import Config, top
 from . import admission, allocatable, node_usage
 from .node_usage import LossCause, NodeUsage, Pod
 
 EVICTED, REFUSED, UNKNOWN = KINDS = ("evicted", "refused", "unknown")
-Config = Mapping[str, Any]
 _CPU_FIELDS = ("cpuManagerPolicy", "cpuManagerPolicyOptions", "reservedSystemCPUs")
 _TOPOLOGY_FIELDS = ("topologyManagerPolicy", "topologyManagerPolicyOptions", "topologyManagerScope")
 _MEMORY_FIELDS = ("memoryManagerPolicy", "reservedMemory")

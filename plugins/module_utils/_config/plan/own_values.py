@@ -25,11 +25,11 @@ from ..fields import compare, fields, merged_dropins, overlay, shadow
 from ..host_facts import NOT_READ, HostFacts
 from ..rules.problem import WARNING, Problem
 from ..values import annotation, following, paths, reference
+from ..values.paths import Config
 from ..values.short_texts import minor_of
 from .layers import Declared
 
 Record = Dict[str, Any]
-Config = Mapping[str, Any]
 
 NO_RECORD: Record = {"complete": True, "source": "", "absent": [], "own": {}}
 """The record of a node on its local config, which has only values of its own."""

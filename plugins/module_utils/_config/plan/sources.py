@@ -26,11 +26,11 @@ from ..rules import types
 from ..rules.problem import REFUSAL, WARNING, Problem
 from ..values import paths
 from ..values.document import API_VERSION, KIND
+from ..values.paths import Config
 from . import own_values
 from .layers import Declared
 from .own_values import NO_RECORD, NOTHING, Record, Undeclared
 
-Config = Mapping[str, Any]
 _MERGE = "mergeDefaultEvictionSettings"
 
 

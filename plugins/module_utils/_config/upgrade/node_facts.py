@@ -11,6 +11,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 from ..fields import binary_facts, compare, merged_dropins, overlay, shadow
 from ..fields.binary_facts import BinaryFacts
 from ..values import paths
+from ..values.paths import Config
 from ..values.short_texts import minor_of
 
 STOPS = "stops"
@@ -49,9 +50,6 @@ class Finding(NamedTuple):
 def order(finding: Finding) -> tuple[int, int, str]:
     """Return the key to sort findings by: what stops a kubelet comes first."""
     return (SEVERITIES.index(finding.severity), KINDS.index(finding.kind), finding.name)
-
-
-Config = Mapping[str, Any]
 
 
 class SetFlag(NamedTuple):

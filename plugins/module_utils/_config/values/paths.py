@@ -15,6 +15,8 @@ import re
 from typing import Any, Container, Iterable, Mapping, Tuple, TypeVar, Union
 
 Path = Tuple[Union[str, int], ...]
+Config = Mapping[str, Any]
+"""A configuration, or a part of one, as it is parsed."""
 _Kind = TypeVar("_Kind")
 
 _PLAIN = re.compile(r"[A-Za-z0-9_/-]+")
