@@ -30,12 +30,18 @@ from .steps import (
     leased,
     never,
     with_rows,
-    with_unreached,
 )
 
 WAITING = (NODE_NAME, WAIT)
 NO_DRY_RUN = "does not support dry run"
 """What the API server answers for a webhook that it asks for writes only."""
+
+
+def _with_unreached(at: At) -> At:
+    if not at.batch.reach:
+        return at
+    lost = rows.unreached(at.batch.hosts, at.play.of_host, "rollout_reached")
+    return at._replace(found=at.found._replace(rows=rows.added(lost, at.found.rows)))
 
 
 def _admit(at: At) -> Options | None:
@@ -181,7 +187,7 @@ STEPS = {
     "admit": Step(
         _admit,
         reads=(NODE_NAME, TRIAL),
-        begin=with_unreached,
+        begin=_with_unreached,
         after=_admitted,
         more=_without_changes,
         dry_run=True,

@@ -137,13 +137,6 @@ def _to_reach(at: At, _result: Result) -> Mapping[str, Any]:
     return {"on_hosts": reached, "steps": at.batch.steps, "on_nodes": at.batch.on_nodes}
 
 
-def with_unreached(at: At) -> At:
-    if not at.batch.reach:
-        return at
-    lost = rows.unreached(at.batch.hosts, at.play.of_host, "rollout_reached")
-    return at._replace(found=at.found._replace(rows=rows.added(lost, at.found.rows)))
-
-
 def _drain(at: At) -> Options | None:
     names = at.found.open(at.batch.drain)
     if not names:
@@ -183,14 +176,14 @@ def _dumped(at: At) -> dict[str, Any]:
     The dump may be of another rollout by now: only what this one was planned from counts.
     """
     nodes, known = at.play.dump.get("nodes") or {}, at.play.dump.get("variants") or {}
-    rows, variants = {}, {}
+    dumped, variants = {}, {}
     for name, source in at.batch.sources.items():
         variant = (at.batch.before.get(name) or {}).get("variant")
         is_known = name in nodes and nodes[name]["variant"] == variant and variant in known
         if is_known and source.get("delivery") == DROPIN:
-            rows[name] = {key: nodes[name][key] for key in ("variant", "source", "kubelet_version")}
+            dumped[name] = paths.only(nodes[name], ("variant", "source", "kubelet_version"))
             variants[variant] = known[variant]
-    return {"current": {"nodes": rows, "variants": variants}} if rows else {}
+    return {"current": {"nodes": dumped, "variants": variants}} if dumped else {}
 
 
 def _rehearse(at: At) -> Options:
